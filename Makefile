@@ -29,7 +29,7 @@ PYZ := $(PACKAGES_DIR)/rocksdb-tuner.pyz
 # What the browser tests look at the tab with
 AXE := build/axe.min.js
 # As the browser gets it, compressed: every page of the dashboard has it
-TAB_BYTES_MAX := 61440
+TAB_BYTES_MAX := 57344
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy test coverage integration faults-short dashboard smoke \

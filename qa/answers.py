@@ -23,6 +23,11 @@ from rocksdb_tuner.present.typescript import typescript  # noqa: E402
 SCHEMAS = _MGR / 'rocksdb_tuner/present/schemas'
 _OSD_PAGE = _MGR / 'dashboard/frontend/src/app/ceph/cluster/osd'
 TYPES = _OSD_PAGE / 'osd-rocksdb-tuner/panel/answers.ts'
+#: What the tab asks for.
+_OF_TAB = (
+    'experiment-plan', 'explain-ls', 'findings', 'growth', 'history', 'operation', 'osd-map',
+    'plan', 'profile-ls', 'recommend', 'recommend-all', 'recommend-detail', 'status', 'trend',
+)  # fmt: skip
 
 
 def results() -> Mapping[Path, str]:
@@ -31,7 +36,7 @@ def results() -> Mapping[Path, str]:
         SCHEMAS / f'{name}.schema.json': json.dumps(json_schema(name, answer), indent=2) + '\n'
         for name, answer in ANSWERS.items()
     }
-    return {**schemas, TYPES: typescript(ANSWERS.values())}
+    return {**schemas, TYPES: typescript(ANSWERS[name] for name in _OF_TAB)}
 
 
 if __name__ == '__main__':

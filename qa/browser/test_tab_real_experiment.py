@@ -124,7 +124,7 @@ def test_real_experiment_is_planned_started_paused_and_aborted(
     assert [arm['name'] for arm in state['arms']] == ['packed']
 
     confirm('Pause …', 'Pause')
-    expect(panel).to_contain_text('Experiment waiting')
+    expect(panel).to_contain_text('Waiting: ')
     expect(panel.get_by_role('button', name='Resume …')).to_be_visible()
     admin.shot('real-experiment-paused')
     confirm('Resume …', 'Resume')

@@ -13,9 +13,21 @@ from typing import Any
 
 from sample_experiments import baseline, measuring, plan, waiting, won
 
+from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.profiles import profiles
-from rocksdb_tuner.advise.records import Decision, Kind, Risk
+from rocksdb_tuner.advise.records import (
+    Decision,
+    Finding,
+    FindingEvidence,
+    GroupFacts,
+    Kind,
+    Limit,
+    Resource,
+    Risk,
+)
 from rocksdb_tuner.advise.weighing import Assessment
+from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdict
+from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, GrowthPoints, Trend
 from rocksdb_tuner.operations.compaction.announce import record_of
@@ -27,8 +39,10 @@ from rocksdb_tuner.operations.compaction.records import (
     planned,
 )
 from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.options.verdict import all_options
+from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
@@ -50,6 +64,7 @@ EXPERIMENTS = {
     'experiment-won': won,
 }
 PER_HOST = 24
+BUSY = Limit(Resource.KV_SYNC, 0.85)
 DB_BYTES = 60 << 30
 STEP_S = 30.0
 
@@ -65,7 +80,10 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         '/operation': render.operation(LastOperations.of(snapshot), 'json'),
         '/history': render.history(snapshot, 'json'),
         '/option': render.option_list(tuple(all_options().values()), 'json'),
-        '/trend': render.trend([(0, trend(0)), (1, trend(1)), (2, trend(2))], None),
+        '/trend': render.trend(
+            [(osd, trend(osd, 0.72 if state == 'verdict' and osd == 0 else 1)) for osd in range(5)],
+            None,
+        ),
     }
     for recommendation in snapshot.recommendations:
         path = f'/recommendation/{recommendation.recommendation_id}'
@@ -107,13 +125,19 @@ def of_size(osds: int) -> Snapshot:
                     osd_id=osd_id,
                     host=f'node{host}',
                     up=rng.random() > 0.005,
-                    device_class='ssd' if host % 4 else 'nvme',
+                    device_class='nvme' if host % 2 else 'ssd',
                 ),
                 signals=signals,
                 workload=Workload(CLASSES[host % len(CLASSES)], 0.9, ()),
             )
         )
-    return replace(few, osds=tuple(made), sampling=Sampling(10.0, osds, 3.0, 12.0))
+    groups = tuple(
+        GroupFacts(name, of_class[0].workload, of_class, limit)
+        for name, limit in (('ssd', BUSY), ('nvme', Limit(Resource.NONE, 0.8)))
+        if (of_class := tuple(facts for facts in made if facts.info.device_class == name))
+    )
+    sampling = Sampling(10.0, osds, 3.0, 12.0)
+    return replace(few, osds=tuple(made), groups=groups, sampling=sampling)
 
 
 def in_state(snapshot: Snapshot, state: str) -> Snapshot:
@@ -124,6 +148,13 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
     changed = replace(quiet, rollout=done)
     compacted = compacting(len(snapshot.osds), ended=True)
     nothing = replace(quiet, osds=(), groups=(), sampling=Sampling(10.0, 0, None, None))
+    ssds = tuple(o.info.osd_id for o in snapshot.osds if o.info.device_class == 'ssd')
+    advised = samples.assessment(samples.recommendation(ssds))
+    because = 'No other option string is better for what its clients do.'
+    settled = tuple(
+        Assessment(group.who, Decision(group.who, 'Nothing to change', because), ())
+        for group in snapshot.groups[1:]
+    )
     return {
         **dict.fromkeys(EXPERIMENTS, quiet),
         'rollout': snapshot,
@@ -136,6 +167,10 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
         ),
         'annex-goes': replace(quiet, assessments=(without_annex(),)),
         'quiet': quiet,
+        'recommended': replace(
+            quiet, findings=(spillover(),), assessments=(advised, *settled), history=()
+        ),
+        'verdict': replace(quiet, rollout=judged(ssds), assessments=settled, history=()),
         'offer': replace(changed, assessments=(offer(snapshot),)),
         'campaign': replace(
             changed,
@@ -156,6 +191,55 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
         'empty': replace(nothing, history=()),
         'off': replace(nothing, mode=Mode.OFF),
     }[state]
+
+
+def spillover() -> Finding:
+    """In the words of its condition."""
+    known = conditions()['spillover']
+    return Finding(
+        known.condition_id,
+        known.severity,
+        'osd.7 keeps RocksDB data on the data device',
+        (7,),
+        (
+            FindingEvidence('slow_used_bytes', 3435973836, 'bytes'),
+            FindingEvidence('db_used_bytes', 61203283968, 'bytes'),
+            FindingEvidence('db_total_bytes', DB_BYTES, 'bytes'),
+        ),
+        known.remedies[''].format(osd=7),
+        known.source,
+        tuple(command.format(osd=7) for command in known.commands),
+        known.do_not,
+    )
+
+
+def judged(osds: tuple[int, ...]) -> RolloutState:
+    """After the verdict on its canary; batches follow."""
+    made = samples.rollout(osds)
+    steps = (OsdStep.VERIFIED, OsdStep.RESTARTING, *[OsdStep.PENDING] * len(osds))
+    return replace(
+        made,
+        osds=tuple(replace(osd, step=step) for osd, step in zip(made.osds, steps)),
+        soak=samples.SOAK,
+        soaked_s=3600.0,
+        request=replace(
+            made.request,
+            purpose=Purpose.GAIN,
+            controls=osds[1:9],
+            batches=tuple(b for b in (osds[:1], osds[1:PER_HOST], osds[PER_HOST:]) if b),
+            domains=tuple(FailureDomain('host', f'node{host}') for host in (0, 0, 2)),
+        ),
+        verdicts=(Verdict.BETTER,),
+        judgement=Judgement(
+            Verdict.BETTER,
+            (
+                SignalVerdict('kv_sync_ms_per_txn', Effect.BETTER, -28.0, -33.0, -22.0),
+                SignalVerdict('op_w_latency_ms', Effect.BETTER, -17.0, -24.0, -9.0),
+                SignalVerdict('db_bytes_per_txn', Effect.SAME, -2.0, -6.0, 3.0),
+            ),
+        ),
+        started_s=samples.NOW_S - 5000,
+    )
 
 
 def without_annex() -> Assessment:
@@ -233,20 +317,29 @@ def compacting(osds: int, ended: bool = False) -> CampaignState:
     )
 
 
-def trend(osd_id: int) -> Trend:
-    """An hour with a gap."""
+def trend(osd_id: int, share: float = 1) -> Trend:
+    """An hour with a gap; in its second half times are ``share`` of what they were."""
     rng = random.Random(osd_id)
 
-    def value(scale: float, step: int) -> float | None:
+    def value(name: str, scale: float, step: int) -> float | None:
         if step == 40:
             return None
-        return scale * (1 + 0.2 * rng.random() + 0.5 * math.sin(step / 9 + osd_id))
+        part = share if step >= 60 and name.endswith('_ms') else 1
+        return part * scale * (1 + 0.1 * rng.random() + 0.15 * math.sin(step / 15))
 
-    scales = {'kv_sync_ms': 3, 'commit_ms': 5, 'kv_sync_busy': 0.4, 'db_write_amp': 3}
+    scales = {
+        'kv_sync_ms': 3,
+        'commit_ms': 5,
+        'kv_sync_busy': 0.7,
+        'db_write_amp': 3,
+        'write_iops': 1800,
+        'sst_bytes_per_s': 4e6,
+        'compaction_bytes_per_s': 2e6,
+    }
     return Trend(
         tuple(samples.NOW_S - STEP_S * (120 - step) for step in range(120)),
         {
-            name: tuple(value(scales.get(name, 3e6), step) for step in range(120))
+            name: tuple(value(name, scales.get(name, 8e6), step) for step in range(120))
             for name in TREND_SIGNALS
         },
     )

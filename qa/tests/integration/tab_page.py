@@ -92,7 +92,7 @@ class TabPages:
 
         page.route('**/*', answer)
         page.goto('http://dashboard.test/#/osd?tab=rocksdb-tuner')
-        page.wait_for_selector(f'{PANEL} .rt-headline')
+        page.wait_for_selector(f'{PANEL} .rt-card')
         return page
 
 

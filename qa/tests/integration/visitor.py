@@ -45,7 +45,12 @@ class Visitor:
     def open_tab(self) -> None:
         """By its address, as from a bookmark."""
         self.page.goto(f'{self.url}/#/osd?tab=rocksdb-tuner')
-        self.page.wait_for_selector(f'{PANEL} .rt-headline')
+        self.page.wait_for_selector(f'{PANEL} .rt-card')
+
+    def recommendation(self, recommendation_id: str) -> Locator:
+        """The card of a decision, or an entry of the list below."""
+        details = f'[data-id="{recommendation_id}"]'
+        return self.page.locator(f'{PANEL} .rt-card:has({details}), {PANEL} {details}').first
 
     def row(self, osd: int) -> Locator:
         """The row of an OSD in a table of the panel."""

@@ -60,8 +60,12 @@ def _wait(snapshot: Snapshot, group: GroupFacts) -> Optional[Decision]:
             )
         if state.paused_reason is not None:
             return wait_for(who, state.paused_reason, f'{name} waits: {step}.', _OPERATION)
-        because = f'{name} for {state.request.who} is under way.'
-        return wait_for(who, step.removeprefix('wait for '), because, _OPERATION)
+        return wait_for(
+            who,
+            step.removeprefix('wait for ').removeprefix('wait: '),
+            f'{name} for {state.request.who} is under way.',
+            _OPERATION,
+        )
     if reports is Reports.NONE:
         return wait_for(who, 'OSDs do not report', 'Nothing is measured without.', _DOCTOR)
     if reports is Reports.SLOW:

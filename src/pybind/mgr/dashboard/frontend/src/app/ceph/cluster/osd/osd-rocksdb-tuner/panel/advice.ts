@@ -1,56 +1,15 @@
-/** Findings and recommendations. */
+/** Decisions, findings and recommendations. */
 
 import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
 import type { Decision, Finding, Plan, Recommendation, RecommendationInFull } from './answers';
 import { duration, durations, evidence, ids, plural, range, who } from './format';
-import { commands, facts, flushes, label, PURPOSE, TABLE } from './parts';
+import { ACT, button, commands, facts, flushes, item, label, PURPOSE, table } from './parts';
 
 const ANNEX = 'bluestore_rocksdb_options_annex';
 const SEVERITY = { error: 'danger', warning: 'warning', info: 'info' } as const;
-
-export function findings(found: readonly Finding[]): TemplateResult {
-  return html`<h3>Findings</h3>
-    ${found.length ? nothing : html`<p>No findings.</p>`}
-    ${repeat(
-      found,
-      (f) => `${f.id} ${f.summary}`,
-      (f) => html`<details class="rt-item">
-        <summary>
-          ${label(f.severity, SEVERITY[f.severity])}
-          <span class="rt-main">${f.summary}</span>
-          <span class="rt-side">${f.osds.length ? plural(f.osds.length, 'OSD') : nothing}</span>
-        </summary>
-        <div class="rt-body">
-          <p>${f.remedy}</p>
-          ${f.do_not ? html`<p><strong>Do not:</strong> ${f.do_not}</p>` : nothing}
-          ${commands(f.commands, 'Remedy')} ${evidenceTable(f)}
-          <p class="rt-note">
-            ${f.osds.length ? html`OSDs: ${ids(f.osds)}. ` : nothing}Source: ${f.source}
-          </p>
-        </div>
-      </details>`,
-    )}`;
-}
-
-function evidenceTable(finding: Finding): TemplateResult | typeof nothing {
-  if (!finding.evidence.length) return nothing;
-  return html`<div class="rt-scroll"><table class=${TABLE}>
-    <thead>
-      <tr><th scope="col">Evidence</th><th scope="col">Value</th><th scope="col">Window</th></tr>
-    </thead>
-    <tbody>
-      ${finding.evidence.map(
-        (e) => html`<tr>
-          <th scope="row">${e.signal}</th>
-          <td class="rt-long">${evidence(e.value, e.unit)}</td>
-          <td>${e.window_s === null ? '–' : duration(e.window_s)}</td>
-        </tr>`,
-      )}
-    </tbody>
-  </table></div>`;
-}
+const RISK = { low: 'info', medium: 'warning', high: 'danger' } as const;
 
 export interface Reading {
   full: RecommendationInFull | null;
@@ -81,7 +40,7 @@ export function decisions(
     (d) => d.who,
     (d) => {
       const r = advice.find((one) => one.decision.next_command === d.next_command);
-      return html`<section class="rt-card" data-who=${d.who} aria-label=${`Decision for ${who(d.who)}`}>
+      return html`<section class=${`rt-card${d.next_command ? '' : ' rt-good'}`} data-who=${d.who} aria-label=${`Decision for ${who(d.who)}`}>
         <h3>${d.do}</h3>
         <p>${d.because}</p>
         ${facts([
@@ -89,120 +48,126 @@ export function decisions(
           ...(d.risk === null
             ? []
             : ([
-                ['Gain', d.gain ?? 'not predicted'],
+                ['Gain', html`<span class="rt-gain">${d.gain ?? 'not predicted'}</span>`],
                 ['Loss', d.loss ?? 'unknown'],
                 ['Risk', d.risk],
-              ] as [string, string][])),
+              ] as [string, unknown][])),
         ])}
         ${commands(d.next_command === null ? [] : [d.next_command], 'Next command')}
-        ${r && host.mayChange
-          ? html`<button
-              class="btn btn-accent rt-act"
-              ?disabled=${host.busy !== null}
-              @click=${() => host.apply(r)}
-            >
-              Apply …
-            </button>`
-          : nothing}
+        ${r ? html`${applying(r, host)} ${inFull(r, host, 'Reasons, changes and commands')}` : nothing}
       </section>`;
     },
   )}`;
 }
 
+/** Those that are not on a card. */
 export function recommendations(
-  found: readonly Recommendation[],
+  advice: readonly Recommendation[],
+  found: readonly Decision[],
   host: AdviceHost,
 ): TemplateResult | typeof nothing {
-  if (!found.length) return nothing;
+  const others = advice.filter(
+    (r) => !found.some((d) => d.next_command === r.decision.next_command),
+  );
+  if (!others.length) return nothing;
   return html`<h3>Recommendations</h3>
     ${repeat(
-      found,
+      others,
       (r) => r.id,
-      (r) => html`<details
-        class="rt-item"
-        data-id=${r.id}
-        @toggle=${(event: Event) => {
-          if ((event.currentTarget as HTMLDetailsElement).open) host.open(r.id);
-        }}
-      >
-        <summary>
-          ${label(`${r.risk} risk`, r.risk === 'low' ? 'info' : r.risk === 'medium' ? 'warning' : 'danger')}
-          <span class="rt-main">${r.decision.do}</span>
-          <span class="rt-side">
-            ${plural(r.osds.length, 'OSD')}${r.restart_required ? ', restart required' : ''}
-          </span>
-        </summary>
-        <div class="rt-body">${body(r, host)}</div>
-      </details>`,
+      (r) => inFull(r, host, html`${label(`${r.risk} risk`, RISK[r.risk])} ${r.decision.do}`, true),
     )}`;
 }
 
-function body(r: Recommendation, host: AdviceHost): TemplateResult {
-  const reading = host.read.get(r.id);
-  const rolledOut = r.kind === 'set-profile' || r.kind === 'remove-override';
-  const executable = rolledOut || r.kind === 'compact';
-  return html`
-    <h4>Why</h4>
-    <ul>
-      ${r.reasons.map((x) => html`<li>${x.statement} <small class="rt-note">(${x.source})</small></li>`)}
-    </ul>
-    <h4>Predicted effect</h4>
-    ${r.prediction
-      ? html`<ul>${r.prediction.map(
-          (p) => html`<li>
-            ${p.metric}: <strong>${range(p.low_percent, p.high_percent)}</strong>
-            <small class="rt-note">(${p.basis})</small>
-          </li>`,
-        )}</ul>`
-      : html`<p>No prediction: no published measurement or model applies.</p>`}
-    ${rolledOut ? optionLine(r) : nothing} ${difference(r, reading, host)}
-    ${executable
-      ? html`<div class="rt-row">
-          ${rolledOut && host.plans
-            ? html`<button class="btn btn-light" @click=${() => host.showPlan(r.id)}>Dry run</button>`
-            : nothing}
-          ${host.mayChange
-            ? html`<button
-                class="btn btn-accent rt-act"
-                ?disabled=${host.busy !== null}
-                @click=${() => host.apply(r)}
-              >
-                Apply …
-              </button>`
-            : host.plans
-              ? html`<span class="rt-note">
-                  Applying requires update permission for OSDs and the configuration.
-                </span>`
+export function findings(found: readonly Finding[]): TemplateResult {
+  return html`<h3>Findings</h3>
+    ${found.length ? nothing : html`<p>No findings.</p>`}
+    ${repeat(
+      found,
+      (f) => `${f.id} ${f.summary}`,
+      (f) =>
+        item(
+          html`${label(f.severity, SEVERITY[f.severity])} ${f.summary}`,
+          f.osds.length ? plural(f.osds.length, 'OSD') : nothing,
+          html`<p>${f.remedy}</p>
+            ${f.do_not ? html`<p><strong>${f.do_not}</strong></p>` : nothing}
+            ${commands(f.commands, 'Remedy')}
+            ${f.evidence.length
+              ? table(
+                  'Evidence',
+                  ['Evidence', 'Value', 'Window'],
+                  f.evidence.map((e) => [
+                    e.signal,
+                    { shown: html`<span class="rt-break">${evidence(e.value, e.unit)}</span>`, by: typeof e.value === 'number' ? e.value : `${e.value}` },
+                    { shown: duration(e.window_s), by: e.window_s },
+                  ]),
+                )
               : nothing}
-          ${host.busy ? html`<span class="rt-note">${host.busy === 'experiment' ? 'An' : 'A'} ${host.busy} is in progress.</span>` : nothing}
-        </div>`
-      : nothing}
-    ${reading?.plan ? plan(reading.plan) : nothing}
-    <h4>Commands</h4>
-    ${commands(executable ? [`ceph rocksdb-tuner apply ${r.id}`] : r.commands, 'Commands')}
-    ${executable
-      ? html`<p class="rt-note">
-            Or manually${r.undo_commands.length ? ', with the commands to undo it' : ''}:
-          </p>
-          ${commands(r.commands, 'Manual commands')} ${commands(r.undo_commands, 'Undo')}`
-      : nothing}
-  `;
+            <p class="rt-note">
+              ${f.osds.length ? html`OSDs: ${ids(f.osds)}. ` : nothing}Source: ${f.source}
+            </p>`,
+        ),
+    )}`;
 }
 
-function optionLine({ kind, option }: Recommendation): TemplateResult {
-  return html`<p>
-    ${kind === 'remove-override' ? 'Removes' : 'Sets'}
-    <code>${option}</code>${option === ANNEX
-      ? ', which OSDs append to the option string'
-      : nothing}.
-  </p>`;
+function isRollout({ kind }: Recommendation): boolean {
+  return kind === 'set-profile' || kind === 'remove-override';
 }
 
-function difference(
-  r: Recommendation,
-  reading: Reading | undefined,
-  host: AdviceHost,
-): TemplateResult | typeof nothing {
+/** Apply it, or why not. */
+function applying(r: Recommendation, host: AdviceHost): TemplateResult | typeof nothing {
+  if (!host.plans || r.kind === 'manual') return nothing;
+  return html`<div class="rt-row">
+    ${host.mayChange ? button('Apply …', () => host.apply(r), ACT, host.busy !== null) : nothing}
+    ${isRollout(r) ? button('Dry run', () => host.showPlan(r.id)) : nothing}
+    <span class="rt-note">
+      ${host.mayChange ? nothing : 'Applying requires update permission for OSDs and the configuration.'}
+      ${host.busy ? `${host.busy === 'experiment' ? 'An' : 'A'} ${host.busy} is in progress.` : nothing}
+    </span>
+  </div>
+  ${planned(host.read.get(r.id)?.plan ?? null)}`;
+}
+
+function inFull(r: Recommendation, host: AdviceHost, title: unknown, alone = false): TemplateResult {
+  const executable = isRollout(r) || r.kind === 'compact';
+  const side = `${plural(r.osds.length, 'OSD')}${r.restart_required ? ', restart required' : ''}`;
+  return item(
+    title,
+    side,
+    html`${alone && executable ? html`${commands([`ceph rocksdb-tuner apply ${r.id}`], 'Command')} ${applying(r, host)}` : nothing}
+      <h4>Why</h4>
+      <ul>
+        ${r.reasons.map((x) => html`<li>${x.statement} <small class="rt-note">(${x.source})</small></li>`)}
+      </ul>
+      <h4>Predicted effect</h4>
+      ${r.prediction
+        ? html`<ul>${r.prediction.map(
+            (p) => html`<li>
+              ${p.metric}: <strong>${range(p.low_percent, p.high_percent)}</strong>
+              <small class="rt-note">(${p.basis})</small>
+            </li>`,
+          )}</ul>`
+        : html`<p>No prediction: no published measurement or model applies.</p>`}
+      ${isRollout(r)
+        ? html`<p>
+            ${r.kind === 'remove-override' ? 'Removes' : 'Sets'}
+            <code>${r.option}</code>${r.option === ANNEX
+              ? ', which OSDs append to the option string'
+              : nothing}.
+          </p>`
+        : nothing}
+      ${difference(r, host)}
+      <h4>${executable ? 'Commands for doing it manually' : 'Commands'}</h4>
+      ${commands(r.commands, 'Manual commands')}
+      ${r.undo_commands.length
+        ? html`<h4>Commands for undoing it</h4>
+            ${commands(r.undo_commands, 'Undo')}`
+        : nothing}`,
+    { id: r.id, opened: () => host.open(r.id) },
+  );
+}
+
+function difference(r: Recommendation, host: AdviceHost): TemplateResult | typeof nothing {
+  const reading = host.read.get(r.id);
   if (r.options_from === r.options_to) return nothing;
   const changes = reading?.full?.difference;
   if (!changes) {
@@ -213,32 +178,25 @@ function difference(
   }
   if (!changes.length) return html`<p>No option values change.</p>`;
   return html`<h4>Option changes</h4>
-    <div class="rt-scroll"><table class=${TABLE}>
-      <thead>
-        <tr>
-          <th scope="col">Option</th><th scope="col">Current</th><th scope="col">New</th>
-          <th scope="col">Description</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${changes.map(
-          (c) => html`<tr>
-            <th scope="row">${c.option}</th>
-            <td>${c.from ?? 'default'}</td>
-            <td>${c.to ?? 'default'}</td>
-            <td>${host.meanings.get(c.option) ?? '–'}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table></div>`;
+    ${table(
+      'Option changes',
+      ['Option', 'Current', 'New', 'Description'],
+      changes.map((c) => [
+        c.option,
+        c.from ?? 'default',
+        c.to ?? 'default',
+        host.meanings.get(c.option) ?? null,
+      ]),
+    )}`;
 }
 
-function plan(planned: Plan): TemplateResult {
-  const [first, ...rest] = planned.batches;
-  const { soak, controls } = planned;
+function planned(plan: Plan | null): TemplateResult | typeof nothing {
+  if (!plan) return nothing;
+  const [first, ...rest] = plan.batches;
+  const { soak, controls } = plan;
   return html`<div role="status">
     <h4>Dry run: no changes were made</h4>
-    <p>Purpose: ${PURPOSE[planned.purpose] ?? planned.purpose}.</p>
+    <p>Purpose: ${PURPOSE[plan.purpose] ?? plan.purpose}.</p>
     <ol>
       <li>Change the canary: ${first ? ids(first.osds) : 'no OSD'}</li>
       ${soak.most_s
@@ -260,12 +218,12 @@ function plan(planned: Plan): TemplateResult {
     </ol>
     <p>
       Expected duration without waiting:
-      ${durations(planned.expected_duration_s, planned.expected_duration_most_s)}.
+      ${durations(plan.expected_duration_s, plan.expected_duration_most_s)}.
     </p>
-    ${planned.gates.length
+    ${plan.gates.length
       ? html`<p>Before each step:</p>
           <ul>
-            ${planned.gates.map((gate) => html`<li>${gate}</li>`)}
+            ${plan.gates.map((gate) => html`<li>${gate}</li>`)}
           </ul>`
       : nothing}
   </div>`;

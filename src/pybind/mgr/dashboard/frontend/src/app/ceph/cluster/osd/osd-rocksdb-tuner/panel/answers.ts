@@ -1,23 +1,5 @@
 // Generated from the answers of the module by `make answers`. Do not edit.
 
-/** Maximum number of concurrent background jobs. */
-export interface Background {
-  flushes: number;
-  compactions: number;
-}
-
-/** The largest known part. */
-export interface Bottleneck {
-  /** Name of the part. */
-  part: string;
-  /** Mean in milliseconds. */
-  ms: number;
-  /** Share of the whole write, 0..1. */
-  share: number | null;
-  /** Interpretation, as a sentence. */
-  statement: string;
-}
-
 /** A compaction campaign, which applies a change to existing data. */
 export interface Campaign {
   /** Kind of operation. */
@@ -54,28 +36,6 @@ export interface Campaign {
   used_after_bytes: number | null;
   /** Progress of each OSD. */
   osds: OsdCompaction[];
-}
-
-/** What a compaction campaign would take. Nothing was changed. */
-export interface CampaignPlan {
-  /** Config mask of the OSDs to compact. */
-  who: string;
-  /** Id of the recommendation with these OSDs, if any. */
-  recommendation: string | null;
-  /** Maximum number of OSDs per failure domain to compact at the same time. */
-  parallel: number;
-  /** Read at most, by all OSDs; null: unknown. */
-  read_bytes: number | null;
-  /** Written at most, by all OSDs; null: unknown. */
-  write_bytes: number | null;
-  /** Least duration without waiting; null: unknown. */
-  duration_s: number | null;
-  /** Most duration without waiting; null: unknown. */
-  duration_most_s: number | null;
-  /** The OSDs in order. */
-  osds: PlannedCompaction[];
-  /** All guards, for the first OSD. */
-  guards: Guard[];
 }
 
 /** Soak time of the canary; most_s 0: no soak. */
@@ -156,158 +116,6 @@ export interface Change {
   experiment: ExperimentOutcome | null;
 }
 
-/** Check of an option string, for the release with the worst result. */
-export interface Check {
-  /** The option string as given. */
-  options: string;
-  /** Release with the worst result. */
-  release: string;
-  /** Version of its RocksDB. */
-  rocksdb_version: string;
-  /** Whether an OSD would start with it; null if unknown. */
-  accepted: boolean | null;
-  /** Effective value of every known option; empty if the string is not accepted. */
-  effective: Record<string, string>;
-  /** Problems, worst first. */
-  problems: Problem[];
-  /** All checked releases, worst first. */
-  releases: CheckedRelease[];
-  /** Assumptions in place of unknown facts, in sentences. */
-  assumptions: string[];
-}
-
-/** The result for one release. */
-export interface CheckedRelease {
-  /** Name of the release. */
-  release: string;
-  /** First point release with these defaults. */
-  since: string;
-  /** Version of its RocksDB. */
-  rocksdb_version: string;
-  /** Whether an OSD of this release would start; null if unknown. */
-  accepted: boolean | null;
-  /** Number of errors. */
-  errors: number;
-  /** Number of warnings. */
-  warnings: number;
-  /** OSDs that run this release; empty if the release was given. */
-  osds: number[];
-  /** bluestore_rocksdb_options_annex of these OSDs, which Ceph appends to the string; included in the check. */
-  annex: string;
-}
-
-/** One derived option. */
-export interface Choice {
-  /** Name of the option. */
-  option: string;
-  /** Its value. */
-  value: string;
-  /** Reason for this value. */
-  why: string;
-  /** Source of the reason. */
-  source: string;
-}
-
-/** One column of BlueStore: ``shards`` identical column families. */
-export interface ColumnFamilyModel {
-  /** Name of the column. */
-  column: string;
-  /** Number of its column families. */
-  shards: number;
-  /** write_buffer_size */
-  write_buffer_bytes: number;
-  max_write_buffer_number: number;
-  min_write_buffer_number_to_merge: number;
-  /** Maximum memtable memory of one shard. */
-  memtable_ceiling_bytes: number;
-  /** Size of a flush of full memtables. */
-  full_flush_bytes: Estimate;
-  /** Share of all writes per shard. */
-  share: number | null;
-  /** Size of a flush under this workload. */
-  expected_flush_bytes: Estimate | null;
-  /** What triggers flushes. */
-  flushed_by: 'memtables' | 'wal' | null;
-  /** Size of a level 0 file. */
-  level0_file_bytes: Estimate | null;
-  /** Client writes to the OSD between two flushes. */
-  writes_per_flush: number | null;
-  /** Keys per flush. */
-  keys_per_flush: number | null;
-  /** Seconds between two flushes. */
-  flush_every_s: number | null;
-}
-
-/** One column family since the OSD started; None: not reported. */
-export interface ColumnFamilyStats {
-  /** Name as in bluestore_rocksdb_cfs, with the shard: "O-0". */
-  name: string;
-  /** Levels with files. */
-  levels: LevelStats[];
-  /** Number of files in all levels. */
-  files: number | null;
-  /** Size of the files. */
-  size_bytes: number | null;
-  /** Bytes written by flushes and compaction over bytes written by flushes; null without flushes. */
-  write_amp: number | null;
-  /** Bytes written by flushes since the OSD started; null if below RocksDB's display precision. */
-  flush_bytes: number | null;
-  /** Bytes written by flushes and compaction; rounded by RocksDB. */
-  compaction_write_bytes: number | null;
-  /** Bytes read by compaction; rounded by RocksDB. */
-  compaction_read_bytes: number | null;
-  /** Number of write slowdowns and stops, by RocksDB's reason. */
-  stalls: Record<string, number>;
-}
-
-/** A column of the database, with its number of shards. */
-export interface ColumnShards {
-  /** Name of the column; "default" for all other keys. */
-  column: string;
-  /** Number of its column families. */
-  shards: number;
-}
-
-/** Two option strings, option by option. */
-export interface Compared {
-  /** Release of the comparison. */
-  release: string;
-  /** Version of its RocksDB. */
-  rocksdb_version: string;
-  from: Side;
-  to: Side;
-  /** Sides that prevent an OSD of the release from starting. */
-  refused: string[];
-  /** Sides for which it is unknown whether an OSD starts. */
-  not_judged: string[];
-  /** Options that differ. */
-  changes: ComparedOption[];
-}
-
-/** An option that differs between two strings. */
-export interface ComparedOption {
-  /** Name of the option. */
-  option: string;
-  /** Value in the first string; null: default. */
-  written_from: string | null;
-  /** Value in the second string; null: default. */
-  written_to: string | null;
-  /** Effective value in the first; null: unknown. */
-  effective_from: string | null;
-  /** Effective value in the second; null: unknown. */
-  effective_to: string | null;
-  /** Both strings set it alike; the effective values differ because of other options. */
-  follows: boolean;
-  /** Description; null: not in the catalog. */
-  meaning: string | null;
-  /** When to change it. */
-  change_when: string | null;
-  /** When not to change it. */
-  leave_when: string | null;
-  /** Source of this information. */
-  source: string | null;
-}
-
 /** Comparison of a prediction with the measurement. */
 export interface Comparison {
   /** Signal of the comparison. */
@@ -344,52 +152,6 @@ export interface Considered {
   candidates: Candidate[];
 }
 
-/** CPU time of RocksDB, in microseconds: the kv_sync thread, flushes and compactions. */
-export interface CpuModel {
-  /** Measured load that the costs are of. */
-  workload: string;
-  /** Total per KiB in the WAL. */
-  us_per_wal_kib: Estimate;
-  /** Total per client write. */
-  us_per_write: Estimate;
-  /** CPU time of the kv_sync thread. */
-  kv_sync_us_per_wal_kib: number;
-  /** CPU time of flushes. */
-  flushes_us_per_wal_kib: number;
-  /** CPU time of compactions. */
-  compactions_us_per_wal_kib: number;
-  /** CPU time of compression and decompression in flushes and compactions. */
-  compression_us_per_wal_kib: number;
-}
-
-/** Why setting an option is dangerous. */
-export interface Danger {
-  /** Level; "forbidden": the module never sets it. */
-  level: 'forbidden' | 'caution';
-  /** Reason. */
-  why: string;
-}
-
-/** Where a dedicated DB device ends among the levels of a column family. */
-export interface DbDeviceModel {
-  /** Size of the device. */
-  total_bytes: number;
-  /** Size that BlueStore reports to RocksDB. */
-  usable_bytes: number;
-  /** Highest level that is entirely on the device; null: none. */
-  last_level: number | null;
-  /** Size of these levels, including level 0. */
-  levels_bytes: number;
-  /** Space available to single files of higher levels. */
-  extra_bytes: number;
-  /** Space that RocksDB cannot use. */
-  unused_bytes: number;
-  /** bluestore_volume_selection_policy */
-  policy: string;
-  /** Whether the current data fits on the device. */
-  holds_data: boolean | null;
-}
-
 /** What to do about a group of OSDs; every answer shows it in these words. */
 export interface Decision {
   /** Config mask of the OSDs. */
@@ -408,66 +170,6 @@ export interface Decision {
   next_command: string | null;
 }
 
-/** Statistics of an OSD's RocksDB. */
-export interface Deep {
-  /** Time of the statistics. ISO 8601, UTC. */
-  time: string | null;
-  /** Seconds since RocksDB was opened, when its counters start. */
-  uptime_s: number | null;
-  /** Total time of write stalls, in seconds. */
-  stalled_s: number | null;
-  /** Size of the block cache. */
-  block_cache_bytes: number | null;
-  /** Size of the memtables. */
-  memtable_bytes: number | null;
-  /** RocksDB's own counters; null if the OSD started without rocksdb_perf. */
-  totals: Totals | null;
-  /** Column families that the release reports: all since Tentacle, only "default" before. */
-  column_families: ColumnFamilyStats[];
-  /** Options that the module enabled temporarily for this query. */
-  switched_on: string[];
-  /** Options not restored yet; the module retries. */
-  not_put_back: string[];
-}
-
-/** A derived option string, with a reason for each option. */
-export interface Derived {
-  /** bluestore_rocksdb_options */
-  options: string;
-  /** Equivalent profile; null: none. */
-  equals: string | null;
-  /** Most similar profile. */
-  nearest: string;
-  /** Differences from the most similar profile. */
-  differences: OptionChange[];
-  /** Id of the OSD; null: none was given. */
-  osd: number | null;
-  /** Its release. */
-  release: string;
-  /** Version of its RocksDB. */
-  rocksdb_version: string;
-  /** Inputs of the model; null: unknown. */
-  inputs: Inputs;
-  /** Assumptions in place of unknown inputs. */
-  assumptions: string[];
-  /** Options with their reasons. */
-  choices: Choice[];
-}
-
-/** One check of the module and its surroundings. */
-export interface DoctorCheck {
-  /** Stable id of the check. */
-  id: string;
-  /** Whether it passed; null: unknown so far. */
-  ok: boolean | null;
-  /** What was found. */
-  summary: string;
-  /** What to do, with commands; null: nothing. */
-  remedy: string | null;
-  /** Whether the module works without it. */
-  optional: boolean;
-}
-
 /** Why an arm ended before the experiment. */
 export interface DroppedArm {
   /** The reason, as a phrase. */
@@ -478,13 +180,6 @@ export interface DroppedArm {
   period: number;
   /** Number of measured blocks of that period until then. */
   block: number;
-}
-
-/** A prediction with its 80% interval. */
-export interface Estimate {
-  low: number;
-  value: number;
-  high: number;
 }
 
 /** A measurement behind a conclusion. */
@@ -775,16 +470,6 @@ export interface Forecast {
   full_latest_s: number | null;
 }
 
-/** A formula in words, with its source. */
-export interface Formula {
-  /** The quantity. */
-  quantity: string;
-  /** Its formula, in words. */
-  formula: string;
-  /** Source of the formula. */
-  source: string;
-}
-
 /** The OSDs of one device class. */
 export interface Group {
   /** Config mask of the group. */
@@ -809,17 +494,6 @@ export interface GroupOptions {
   variants: Variant[];
 }
 
-/** Workload of the OSDs of one device class. */
-export interface GroupWorkload {
-  /** Config mask of the group. */
-  who: string;
-  /** Ids of the OSDs. */
-  osds: number[];
-  workload: Workload;
-  /** Current bottleneck of the clients of the group. */
-  limit: Limit;
-}
-
 /** Data points behind the forecast. */
 export interface Growth {
   /** Id of the OSD. */
@@ -832,56 +506,6 @@ export interface Growth {
   total_bytes: number | null;
   /** Forecast of a full DB device; null without a dedicated device. */
   forecast: Forecast | null;
-}
-
-/** A condition for starting the next OSD. */
-export interface Guard {
-  /** What has to be in order. */
-  guard: string;
-  /** Whether it is; null: known only once the campaign runs. */
-  open: boolean | null;
-  /** Why it is not known to be open; null if it is. */
-  reason: string | null;
-}
-
-/** Hardware that a profile suits. */
-export interface Hardware {
-  /** A loss was published for this number of cores per OSD, or fewer. */
-  loses_at_cores_per_osd: number | null;
-  /** Further notes. */
-  notes: string[];
-}
-
-/** Inputs of the model; null: unknown. */
-export interface Inputs {
-  /** Workload class of the clients. */
-  workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown' | null;
-  /** Measured load that represents the workload. */
-  measured_as: string | null;
-  /** Bytes written to the database per second. */
-  wal_bytes_per_s: number | null;
-  /** Mean size of a key with its value. */
-  bytes_per_key: number | null;
-  /** Total space used by BlueFS. */
-  data_bytes: number | null;
-  /** Objects that clients write to, estimated from the writes of the OSD; null if these do not tell. */
-  objects: Estimate | null;
-  /** osd_memory_target */
-  memory_target_bytes: number | null;
-  /** CPU cores per OSD. */
-  cores: number | null;
-  /** Whether the DB has a dedicated device. */
-  dedicated_db: boolean | null;
-  /** Whether the WAL has a dedicated device. */
-  dedicated_wal: boolean | null;
-  /** Size of the DB device. */
-  db_device_bytes: number | null;
-  /** Size of the WAL device. */
-  wal_device_bytes: number | null;
-  /** Size of the data device. */
-  main_device_bytes: number | null;
-  /** Columns as in bluestore_rocksdb_cfs. */
-  column_families: ColumnShards[];
 }
 
 /** Basis of a verdict. */
@@ -912,84 +536,6 @@ export interface KnownOption {
   danger: 'forbidden' | 'caution' | null;
 }
 
-/** A valid value of an option. */
-export interface KnownValue {
-  /** The value as written in an option string. */
-  name: string;
-  /** Whether an OSD starts with it. */
-  starts: boolean;
-  /** First RocksDB version with this value; null: all known. */
-  since: string | null;
-}
-
-/** The last observed restart. */
-export interface LastStart {
-  /** Minimum downtime, in seconds. */
-  away_s: number | null;
-  /** Maximum downtime, in seconds. */
-  away_most_s: number | null;
-  /** Whether most OSDs of its host were down with it; null: the host has no other OSDs. */
-  host_away: boolean | null;
-}
-
-/** One part of the write path. */
-export interface LatencyPart {
-  /** Stable name of the part, such as "kv-queue". */
-  part: string;
-  /** The part that contains it; null for the whole write. */
-  within: string | null;
-  /** Mean in milliseconds; null if the release does not report it. */
-  ms: number | null;
-  /** Share of the whole write; null: unknown. */
-  share: number | null;
-  /** Source of the value. */
-  signal: string;
-}
-
-/** A level with its static target size. */
-export interface Level {
-  /** Number of the level, from 1. */
-  level: number;
-  /** Target size per column family. */
-  target_bytes: number;
-  /** Total target size of levels 1 to this one. */
-  cumulative_bytes: number;
-  /** The same with level 0, assumed as large as level 1. */
-  cumulative_with_level0_bytes: number;
-  /** Whether the level is on the DB device; null: no dedicated device, or unknown. */
-  on_db_device: boolean | null;
-}
-
-/** Level 0, which receives the flushes. */
-export interface Level0 {
-  /** Number of files that triggers a compaction. */
-  files: number;
-  /** Size: write_buffer_size x min_write_buffer_number_to_merge x level0_file_num_compaction_trigger. */
-  bytes: number;
-  /** Size of level 0 over the size of level 1. */
-  ratio_to_level1: number | null;
-}
-
-/** One level of a column family; None: not in RocksDB's table. */
-export interface LevelStats {
-  /** Number of the level; flushes write to level 0. */
-  level: number;
-  /** Number of files. */
-  files: number | null;
-  /** Size of the files. */
-  size_bytes: number | null;
-  /** Compaction score; above 1, compaction is due. */
-  score: number | null;
-  /** Bytes read by compaction since the OSD started; rounded by RocksDB. */
-  read_bytes: number | null;
-  /** Bytes written by compaction or flushes since the OSD started; rounded by RocksDB. */
-  write_bytes: number | null;
-  /** Bytes written over bytes received from the level above. */
-  write_amp: number | null;
-  /** Compactions since the OSD started. */
-  compactions: number | null;
-}
-
 /** Current bottleneck of the clients. */
 export interface Limit {
   /** Limiting resource; "none": no measured resource is limiting; "unknown": not enough data. */
@@ -1014,74 +560,6 @@ export interface Manager {
   active: boolean;
   /** Whether this module was installed at its start and can run there. */
   has_module: boolean;
-}
-
-/** Memory of the memtables. */
-export interface MemtableModel {
-  /** Maximum by the number of memtables alone. */
-  ceiling_bytes: number;
-  /** Maximum with the limit of the WAL. */
-  bounded_bytes: Estimate;
-  /** Setting that determines this bound. */
-  bounded_by: 'max_write_buffer_number' | 'wal' | 'db_write_buffer_size';
-  /** osd_memory_target */
-  memory_target_bytes: number | null;
-  /** Share of osd_memory_target. */
-  share_of_memory_target: number | null;
-}
-
-/** Operating mode of the module. */
-export interface ModeInForce {
-  /** Current mode. */
-  mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
-  /** All modes. */
-  possible: ('off' | 'observe' | 'recommend' | 'auto-apply')[];
-}
-
-/** Model of an OSD's RocksDB with an option string. */
-export interface Model {
-  /** bluestore_rocksdb_options */
-  options: string;
-  /** Name of the matching profile. */
-  profile: string | null;
-  /** Id of the OSD; null: none was given. */
-  osd: number | null;
-  /** Its release. */
-  release: string;
-  /** Version of its RocksDB. */
-  rocksdb_version: string;
-  /** Inputs of the model; null: unknown. */
-  inputs: Inputs;
-  /** Assumptions in place of unknown inputs. */
-  assumptions: string[];
-  wal: WalModel;
-  memtables: MemtableModel;
-  /** Column families by column. */
-  column_families: ColumnFamilyModel[];
-  level0: Level0;
-  /** Levels from level 1. */
-  levels: Level[];
-  /** Why level_compaction_dynamic_level_bytes is not in effect although enabled; null: it is as in the options. */
-  dynamic_level_bytes: string | null;
-  /** Use of the DB device; null: no dedicated device, or unknown. */
-  db_device: DbDeviceModel | null;
-  background: Background;
-  /** (WAL + flushes + compactions) / WAL bytes, with an 80% interval from measurements. */
-  write_amplification: Estimate | null;
-  /** Share of flushes in the write amplification. */
-  flush_bytes_per_wal_byte: number | null;
-  /** Share of compactions in the write amplification. */
-  compaction_bytes_per_wal_byte: number | null;
-  /** Time of the kv_sync thread per write, relative to memtables of 256 MiB; null: unknown workload. */
-  kv_sync_time: Estimate | null;
-  /** CPU time of the kv_sync thread, flushes and compactions, on the processor of the measurements; null: the workload or database size is unknown, or the compression was not measured. */
-  cpu: CpuModel | null;
-  /** SST bytes over SST bytes after a full compaction. */
-  space_amplification: Estimate | null;
-  /** Formulas of the quantities. */
-  sources: Formula[];
-  /** Source of the measured parameters and intervals. */
-  measured: string;
 }
 
 /** A text for every OSD. */
@@ -1122,52 +600,6 @@ export interface OperationSummary {
   failure: string | null;
 }
 
-/** Full description of an option. */
-export interface Option {
-  /** Name of the option. */
-  option: string;
-  /** "db": the whole database; "cf": each column family; "ceph": Ceph's own key in the string; "neighbour": a related Ceph option. */
-  scope: 'db' | 'cf' | 'ceph' | 'neighbour';
-  /** Type of its value. */
-  type: string;
-  /** Unit of its value; null: none. */
-  unit: string | null;
-  /** Description of the option. */
-  meaning: string;
-  /** Danger of setting it; null: none. */
-  danger: Danger | null;
-  /** Defaults by RocksDB version, or by release for a related Ceph option; null: unknown. */
-  defaults: Record<string, string | null>;
-  /** Why setting it has no effect, by RocksDB version; null: it has an effect. */
-  no_effect: Record<string, string | null>;
-  /** RocksDB raises smaller values to this. */
-  minimum: number | null;
-  /** RocksDB lowers larger values to this. */
-  maximum: number | null;
-  /** Valid values, if it has a fixed set of them. */
-  values: KnownValue[];
-  /** Range of sensible values; null: unknown. */
-  sane: SaneRange | null;
-  /** Whether the module may set it. */
-  set_by_module: boolean;
-  /** Whether a change requires an OSD restart. */
-  needs_restart: boolean;
-  /** Source of this information. */
-  source: string;
-  /** When to change it. */
-  change_when: string;
-  /** When not to change it. */
-  leave_when: string;
-  /** Version since which it is deprecated; null: not deprecated. */
-  deprecated: string | null;
-  /** RocksDB can change it at runtime, but Ceph offers no way to do so. */
-  mutable_in_rocksdb: boolean;
-  /** When a change takes effect; "restart": at the next start of the OSD; "mkfs": only in new OSDs. */
-  takes_effect: 'at-once' | 'restart' | 'mkfs';
-  /** Members, if it is a struct. */
-  members: StructMember[];
-}
-
 /** An option that differs. */
 export interface OptionChange {
   /** Name of a RocksDB option. */
@@ -1176,38 +608,6 @@ export interface OptionChange {
   from: string | null;
   /** Value after; null: not set. */
   to: string | null;
-}
-
-/** An option with a value. */
-export interface OptionValue {
-  /** Name of the option. */
-  option: string;
-  /** Its value. */
-  value: string;
-}
-
-/** Running options of an OSD, and its options after the next start. */
-export interface OptionsInFull {
-  /** Name of the running profile; null: none, or unknown. */
-  profile: string | null;
-  /** Whether a restart would apply the configured options; false if the OSD would not start with them. */
-  pending_restart: boolean | null;
-  /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". */
-  source: string | null;
-  /** Running option string, including the annex. */
-  running: string | null;
-  /** Option string after the next start; null: unknown. */
-  next_start: string | null;
-  /** Whether the OSD would start with it; null: unknown. */
-  starts: boolean | null;
-  /** Config mask of the entry that takes precedence for the OSD. */
-  deciding_who: string | null;
-  /** Whether ceph.conf, the environment or the command line overrides the config store. */
-  overruled: boolean | null;
-  /** bluestore_rocksdb_options_annex, as part of the option strings. */
-  annex: string | null;
-  /** Changes at the next restart; null: unknown. */
-  difference: OptionChange[] | null;
 }
 
 /** Progress of one OSD. */
@@ -1228,130 +628,6 @@ export interface OsdCompaction {
   latency_ms: number | null;
   /** Why the OSD was skipped; null if it was not. */
   reason: string | null;
-}
-
-/** Details of one OSD. */
-export interface OsdDetail {
-  /** Id of the OSD. */
-  osd: number;
-  /** Name of its host. */
-  host: string | null;
-  /** Device class, from the CRUSH map. */
-  device_class: string | null;
-  /** Whether the OSD is up. */
-  up: boolean;
-  /** Whether the OSD is in. */
-  in_cluster: boolean;
-  /** Failure domain by the CRUSH rules of its pools, or its host without pools; null: unknown. */
-  failure_domain: FailureDomain | null;
-  /** Ceph version, such as "16.2.15". */
-  version: string | null;
-  /** Ceph release, such as "pacific". */
-  release: string | null;
-  /** Object store, such as "bluestore". */
-  objectstore: string | null;
-  /** Whether the DB has a dedicated device. */
-  dedicated_db: boolean | null;
-  /** Whether the WAL has a dedicated device. */
-  dedicated_wal: boolean | null;
-  /** Size of the dedicated DB device in bytes. */
-  db_device_bytes: number | null;
-  /** Age of the newest sample, in seconds. */
-  sample_age_s: number | null;
-  /** Mean duration of one round of the kv_sync thread, in milliseconds. */
-  kv_sync_ms: number | null;
-  /** Time inside kv_sync over wall time, 0..1. */
-  kv_sync_busy: number | null;
-  /** Mean time until a transaction is durable, in milliseconds. */
-  commit_ms: number | null;
-  /** Client writes per second. */
-  write_iops: number | null;
-  /** Client reads per second. */
-  read_iops: number | null;
-  /** Mean size of a client write, in bytes. */
-  write_bytes_avg: number | null;
-  /** Bytes per second that BlueFS wrote to RocksDB's WAL. */
-  wal_bytes_per_s: number | null;
-  /** Bytes per second that BlueFS wrote to SST files. */
-  sst_bytes_per_s: number | null;
-  /** Bytes per second that compaction wrote. */
-  compaction_bytes_per_s: number | null;
-  /** Source of compaction_bytes_per_s: RocksDB's own statistics, or an estimate from SST and WAL bytes. */
-  compaction_source: 'measured' | 'estimated' | null;
-  /** (WAL + SST bytes) / WAL bytes over the long window. */
-  db_write_amp: number | null;
-  /** Whether DB and data share a device, so the DB has no limit of its own. */
-  db_device_shared: boolean | null;
-  /** Bytes used by the DB on its device. */
-  db_used_bytes: number | null;
-  /** Size of the DB device in bytes; null if it is shared with the data. */
-  db_total_bytes: number | null;
-  /** Bytes of the DB on the slow device. */
-  slow_used_bytes: number | null;
-  /** Length of the window of the rates and means, in seconds. */
-  window_s: number | null;
-  /** Mean duration of the device flush in kv_sync, in milliseconds. */
-  kv_flush_ms: number | null;
-  /** Client read-write class calls per second. */
-  rw_iops: number | null;
-  /** Bytes of client writes per second. */
-  write_bytes_per_s: number | null;
-  /** Bytes of client reads per second. */
-  read_bytes_per_s: number | null;
-  /** Bytes per second written by client class calls. */
-  rw_bytes_per_s: number | null;
-  /** Mean size of a client read, in bytes. */
-  read_bytes_avg: number | null;
-  /** Mean latency of a client write, in milliseconds. */
-  op_w_latency_ms: number | null;
-  /** Recovery operations per second. */
-  recovery_ops_per_s: number | null;
-  /** Recovery bytes per second. */
-  recovery_bytes_per_s: number | null;
-  /** Bytes per second of WAL and SST files written to the slow device. */
-  slow_bytes_per_s: number | null;
-  /** WAL bytes per byte of client writes. */
-  wal_bytes_per_client_byte: number | null;
-  /** WAL bytes per client write. */
-  wal_bytes_per_write_op: number | null;
-  /** Seconds over which compaction was observed. */
-  compaction_window_s: number | null;
-  /** Length of the long window, in seconds. */
-  db_write_amp_window_s: number | null;
-  /** Bytes used by the WAL on its device. */
-  wal_used_bytes: number | null;
-  /** Size of the WAL device in bytes. */
-  wal_total_bytes: number | null;
-  /** Size of the slow device in bytes. */
-  slow_total_bytes: number | null;
-  /** Whether its RocksDB is sharded into column families. */
-  sharded: boolean | null;
-  /** Mean time to place an iterator in RocksDB, in milliseconds; null before Reef. */
-  omap_seek_ms: number | null;
-  /** Mapped memory; null without tcmalloc. */
-  memory_mapped_bytes: number | null;
-  /** Target of memory autotuning. */
-  memory_target_bytes: number | null;
-  /** Share of time with RocksDB write stalls, 0..1; null without RocksDB's statistics. */
-  write_stall_share: number | null;
-  /** Breakdown of client write latency; null before two detailed samples. */
-  write_latency: WriteLatency | null;
-  /** Forecast of a full DB device; null without a dedicated device. */
-  forecast: Forecast | null;
-  /** The last restart that the active mgr observed; null: none. */
-  last_start: LastStart | null;
-  workload: Workload;
-  options: OptionsInFull;
-  /** Findings that affect the OSD. */
-  findings: Finding[];
-  /** Ids of the recommendations that include the OSD. */
-  recommendations: string[];
-  /** Statistics of the OSD's RocksDB; null without --deep. */
-  deep: Deep | null;
-  /** Model of the OSD with its running options; null if it does not cover the options, the workload or the database. */
-  model: OsdModel | null;
-  /** Current bottleneck of the clients of this OSD. */
-  limit: Limit;
 }
 
 /** Columnar map: every list and every index has as many items as osds. */
@@ -1382,82 +658,6 @@ export interface OsdMap {
   db_used_ratio: (number | null)[];
   /** Whether a part of the DB is on the slow device. */
   spilled: (boolean | null)[];
-}
-
-/** Model of an OSD with its running options. */
-export interface OsdModel {
-  /** Prediction for db_write_amp. */
-  write_amplification: Estimate;
-  /** Objects that clients write to, estimated from its writes; null if these do not tell. */
-  objects: Estimate | null;
-}
-
-/** Summary of one OSD. */
-export interface OsdRow {
-  /** Id of the OSD. */
-  osd: number;
-  /** Name of its host. */
-  host: string | null;
-  /** Device class, from the CRUSH map. */
-  device_class: string | null;
-  /** Whether the OSD is up. */
-  up: boolean;
-  workload: WorkloadSummary;
-  /** Age of the newest sample, in seconds. */
-  sample_age_s: number | null;
-  /** Mean duration of one round of the kv_sync thread, in milliseconds. */
-  kv_sync_ms: number | null;
-  /** Time inside kv_sync over wall time, 0..1. */
-  kv_sync_busy: number | null;
-  /** Mean time until a transaction is durable, in milliseconds. */
-  commit_ms: number | null;
-  /** Client writes per second. */
-  write_iops: number | null;
-  /** Client reads per second. */
-  read_iops: number | null;
-  /** Mean size of a client write, in bytes. */
-  write_bytes_avg: number | null;
-  /** Bytes per second that BlueFS wrote to RocksDB's WAL. */
-  wal_bytes_per_s: number | null;
-  /** Bytes per second that BlueFS wrote to SST files. */
-  sst_bytes_per_s: number | null;
-  /** Bytes per second that compaction wrote. */
-  compaction_bytes_per_s: number | null;
-  /** Source of compaction_bytes_per_s: RocksDB's own statistics, or an estimate from SST and WAL bytes. */
-  compaction_source: 'measured' | 'estimated' | null;
-  /** (WAL + SST bytes) / WAL bytes over the long window. */
-  db_write_amp: number | null;
-  /** Whether DB and data share a device, so the DB has no limit of its own. */
-  db_device_shared: boolean | null;
-  /** Bytes used by the DB on its device. */
-  db_used_bytes: number | null;
-  /** Size of the DB device in bytes; null if it is shared with the data. */
-  db_total_bytes: number | null;
-  /** Bytes of the DB on the slow device. */
-  slow_used_bytes: number | null;
-  options: RunningOptions;
-}
-
-/** Workload of one OSD. */
-export interface OsdWorkload {
-  /** Id of the OSD. */
-  osd: number;
-  /** Name of its host. */
-  host: string | null;
-  /** Device class, from the CRUSH map. */
-  device_class: string | null;
-  /** Whether the OSD is up. */
-  up: boolean;
-  workload: Workload;
-}
-
-/** The answers to several commands at once. */
-export interface Overview {
-  status: Status;
-  osd: OsdRow[];
-  workload: Workloads;
-  findings: Finding[];
-  recommend: Recommendation[];
 }
 
 /** OSDs of one arm in one period. */
@@ -1514,26 +714,6 @@ export interface PlannedBatch {
   controls: number[];
 }
 
-/** What the compaction of one OSD would take. */
-export interface PlannedCompaction {
-  /** Id of the OSD. */
-  osd: number;
-  /** Name of its host. */
-  host: string | null;
-  /** Failure domain of the OSD; null: unknown. */
-  failure_domain: FailureDomain | null;
-  /** Read at most; null: unknown. */
-  read_bytes: number | null;
-  /** Written at most; null: unknown. */
-  write_bytes: number | null;
-  /** Needed until the old files are removed, at most. */
-  needed_bytes: number | null;
-  /** Free on the device with its DB; null: unknown. */
-  free_bytes: number | null;
-  /** Why it would be skipped; null if it would not. */
-  skipped: string | null;
-}
-
 /** A predicted change of one metric. */
 export interface PredictedEffect {
   /** The metric that would change. */
@@ -1570,53 +750,6 @@ export interface Prediction {
   basis: string;
 }
 
-/** One problem of an option string. */
-export interface Problem {
-  /** Severity; "error": an OSD would not start, or the setting is dangerous. */
-  severity: 'error' | 'warning' | 'info';
-  /** Stable id of the rule. */
-  rule: string;
-  /** Name of the option; null: the string as a whole. */
-  option: string | null;
-  /** Description of the problem. */
-  message: string;
-  /** Source of this information. */
-  source: string;
-}
-
-/** A profile with its suitability and published measurements. */
-export interface ProfileInFull {
-  /** Name of the profile. */
-  name: string;
-  /** Short description. */
-  title: string;
-  /** bluestore_rocksdb_options, exactly as published. */
-  options: string;
-  /** Releases with this profile as the default. */
-  release_defaults: string[];
-  /** Workloads that it is designed for. */
-  workloads: ('idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown')[];
-  /** Why it should no longer be used; null: not superseded. */
-  superseded: string | null;
-  /** Publication of the profile. */
-  source: string;
-  /** Whether it is a custom profile; only an experiment can make one recommended. */
-  own: boolean;
-  /** Releases of a custom profile; empty for a built-in profile. */
-  own_releases: string[];
-  /** Workloads that it suits. */
-  suitability: SuitabilityRule[];
-  hardware: Hardware;
-  /** Published measurements. */
-  evidence: Published[];
-  /** Cautions. */
-  cautions: string[];
-  /** RocksDB version from which it is superseded. */
-  superseded_from_rocksdb: string | null;
-  /** The experiment that found it; null: not from an experiment. */
-  provenance: Provenance | null;
-}
-
 /** A profile, in brief. */
 export interface ProfileSummary {
   /** Name of the profile. */
@@ -1637,60 +770,6 @@ export interface ProfileSummary {
   own: boolean;
   /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
-}
-
-/** The experiment that found a custom profile. */
-export interface Provenance {
-  /** Id of the experiment. */
-  experiment: string;
-  /** FSID of the cluster; null: unknown. */
-  cluster: string | null;
-  /** Start of the experiment. ISO 8601, UTC. */
-  started: string | null;
-  /** Config mask of the group. */
-  who: string;
-  /** Release of the group; null: unknown. */
-  release: string | null;
-  /** Workload of the group; null: unknown. */
-  workload: string | null;
-  /** Storage of the group; null: unknown. */
-  hardware: string | null;
-  /** The judged signal that was compared. */
-  signal: string;
-  /** Its change; null: unknown. */
-  change_percent: number | null;
-  /** Lower end of the interval; null: unbounded. */
-  low_percent: number | null;
-  /** Upper end of the interval; null: unbounded. */
-  high_percent: number | null;
-}
-
-/** A published measurement. */
-export interface Published {
-  workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  /** Metric of the measurement. */
-  metric: string;
-  /** Unit of the values. */
-  unit: string;
-  /** Baseline of the comparison. */
-  baseline: string;
-  /** Value of the baseline; null: only the change was published. */
-  baseline_value: number | null;
-  /** Effective options of the baseline; predictions use the measurement only if these are in effect. */
-  baseline_options: OptionValue[];
-  /** Measured value. */
-  value: number;
-  /** Change relative to the baseline, in percent. */
-  change_percent: number;
-  /** Hardware and load of the measurement. */
-  setup: string;
-  /** Releases of the measurement; empty: unknown. */
-  releases: string[];
-  /** Hardware of the measurement; empty: unknown. */
-  hardware: ('nvme' | 'ssd-db+hdd' | 'hdd')[];
-  /** Whether predictions use this measurement. */
-  headline: boolean;
-  source: Source;
 }
 
 /** A reason for the change. */
@@ -1789,20 +868,6 @@ export interface RecommendationInFull {
   difference: OptionChange[] | null;
   /** Plan of the rollout; null if no rollout applies it. */
   plan: Steps | null;
-}
-
-/** All collected data in one document. */
-export interface Report {
-  /** Document format. */
-  format: 'ceph-rocksdb-tuner-report';
-  /** Version of the format. */
-  version: 1;
-  /** Whether names were replaced and free text dropped. */
-  anonymous: boolean;
-  /** Version of the module. */
-  module_version: string;
-  /** The module's records, for `python3 -m rocksdb_tuner.offline`. */
-  collection: Record<string, unknown>;
 }
 
 /** Effect of an option string on one resource. */
@@ -1907,16 +972,6 @@ export interface RolloutOsd {
   flaps: number;
 }
 
-/** Running options of an OSD. */
-export interface RunningOptions {
-  /** Name of the running profile; null: none, or unknown. */
-  profile: string | null;
-  /** Whether a restart would apply the configured options; false if the OSD would not start with them. */
-  pending_restart: boolean | null;
-  /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". */
-  source: string | null;
-}
-
 /** Sampling of the OSDs. */
 export interface Sampling {
   /** Interval between two samples in seconds; null without sampling, as in offline. */
@@ -1931,22 +986,6 @@ export interface Sampling {
   report_interval_s: number | null;
   /** Whether OSDs report often enough: ok, slow (too rarely to be judged) or none; null if unknown, as in offline. */
   reports: 'ok' | 'slow' | 'none' | null;
-}
-
-/** The module reports values outside of these as dangerous; both inclusive. */
-export interface SaneRange {
-  minimum: number;
-  maximum: number;
-  /** Reason for the limits. */
-  why: string;
-}
-
-/** One of the two option strings. */
-export interface Side {
-  /** Name of the profile or OSD. */
-  name: string;
-  /** bluestore_rocksdb_options; with the annex of the OSD, if one is compared. */
-  options: string;
 }
 
 /** Change of one signal on the canary relative to its controls. */
@@ -1971,20 +1010,6 @@ export interface SoakTime {
   most_s: number | null;
   /** Action if there is no verdict after most_s. */
   inconclusive: 'wait' | 'promote' | 'rollback';
-}
-
-/** A publication. */
-export interface Source {
-  /** Title. */
-  title: string;
-  /** Author. */
-  author: string;
-  /** Year. */
-  year: number;
-  /** Section. */
-  section: string;
-  /** URL; null: none. */
-  url: string | null;
 }
 
 /** Overview of the module. */
@@ -2038,31 +1063,6 @@ export interface Steps {
   expected_duration_most_s: number;
 }
 
-/** A member of an option that is a struct. */
-export interface StructMember {
-  /** Name of the member. */
-  name: string;
-  /** Type of its value; "ignored": RocksDB ignores it. */
-  type: string;
-  /** Defaults by RocksDB version. */
-  defaults: Record<string, string>;
-}
-
-/** Suitability of a profile for a workload and RocksDB versions (inclusive). */
-export interface SuitabilityRule {
-  workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  /** Oldest RocksDB version. */
-  rocksdb_min: string;
-  /** Newest RocksDB version; null: no upper limit. */
-  rocksdb_max: string | null;
-  /** Whether this applies only if it is the release's own default. */
-  only_as_release_default: boolean;
-  /** Rank among profiles for the same workload and release, 0..1; not a probability. */
-  score: number;
-  /** Reasons. */
-  reasons: string[];
-}
-
 /** Target option string of an OSD. */
 export interface Target {
   /** Id of the OSD. */
@@ -2071,18 +1071,6 @@ export interface Target {
   options: string;
   /** Failure domain of the OSD; null: unknown. */
   failure_domain: FailureDomain | null;
-}
-
-/** RocksDB's own counters. */
-export interface Totals {
-  /** Over all column families, since the OSD started. */
-  compact_read_bytes: number | null;
-  /** Over all column families, since the OSD started. */
-  compact_write_bytes: number | null;
-  /** Over all column families, since the OSD started. */
-  flush_write_bytes: number | null;
-  /** Over all column families, since the OSD started. */
-  wal_bytes: number | null;
 }
 
 /** The goal of the experiment in one arm, as known after one block. */
@@ -2184,24 +1172,6 @@ export interface Variant {
   osds: number[];
 }
 
-/** The write-ahead log. */
-export interface WalModel {
-  /** WAL size at which RocksDB flushes the memtables that need the oldest WAL file. */
-  limit_bytes: number;
-  /** Setting that determines the limit. */
-  limited_by: 'max_total_wal_size' | 'memtables';
-  /** Bytes preallocated for each WAL file. */
-  file_bytes: number;
-  /** Space of all WAL files on their device. */
-  device_bytes: Estimate;
-  /** Size of the device with the WAL. */
-  device_total_bytes: number | null;
-  /** Whether the WAL fits on its device. */
-  fits_device: boolean | null;
-  /** Seconds until an empty WAL reaches the limit. */
-  fill_s: number | null;
-}
-
 /** Soak times, planned and elapsed. */
 export interface Watch {
   /** Minimum soak time in seconds. For the canary: soak_min, or three times fill_s up to soak_max if that is longer. */
@@ -2228,38 +1198,10 @@ export interface Watch {
   controls: number[];
 }
 
-/** Workload of the clients, with evidence. */
-export interface Workload {
-  /** Workload class; "unknown": not enough data. */
-  class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  /** Confidence, 0..1; 0 for the class "unknown". */
-  confidence: number;
-  /** Measurements that support the class. */
-  evidence: Evidence[];
-}
-
 /** Workload of the clients. */
 export interface WorkloadSummary {
   /** Workload class; "unknown": not enough data. */
   class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
   /** Confidence, 0..1; 0 for the class "unknown". */
   confidence: number;
-}
-
-/** Workloads by group and by OSD, with evidence. */
-export interface Workloads {
-  /** Workloads by device class. */
-  groups: GroupWorkload[];
-  /** Workloads by OSD. */
-  osds: OsdWorkload[];
-}
-
-/** Breakdown of client write latency. */
-export interface WriteLatency {
-  /** Seconds between the two samples. */
-  window_s: number | null;
-  /** Parts in the order of the write path. */
-  parts: LatencyPart[];
-  /** The part with the highest latency; null without writes or with too little data. */
-  bottleneck: Bottleneck | null;
 }

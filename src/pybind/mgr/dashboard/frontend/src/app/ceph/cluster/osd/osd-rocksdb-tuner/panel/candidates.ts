@@ -3,10 +3,10 @@
 import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Candidate, Considered } from './answers';
-import { inOrder, Weighed } from './decision';
-import { plural, resourceName, signedPercent, spanned, who } from './format';
-import { label, TABLE } from './parts';
+import type { Candidate, Considered, ResourceEffect } from './answers';
+import { effect, plural, resourceName, who } from './format';
+import { item, label, table } from './parts';
+import type { Cell } from './table';
 
 const ORIGIN: Record<string, string> = {
   running: 'running',
@@ -28,89 +28,55 @@ export function candidates(all: readonly Considered[], error: string): TemplateR
     ${repeat(
       found,
       (d) => d.who,
-      (d) => html`<section class="rt-decision" data-who=${d.who} aria-label=${`Candidates for ${who(d.who)}`}>
-        <h4>${sentenceCase(who(d.who))}</h4>
-        ${d.resource === null ? nothing : weighing(d, d.resource)}
-      </section>`,
+      (d) => item(who(d.who), plural(d.candidates.length, 'candidate'), compared(d)),
     )}`;
 }
 
-function weighing(decision: Considered, resource: string): TemplateResult {
-  const infeasible = decision.candidates.filter((c) => c.infeasible.length);
-  const rows = inOrder(decision, resource);
-  return html`
-    <rocksdb-tuner-scatter .decision=${decision}></rocksdb-tuner-scatter>
-    <details class="rt-item">
-      <summary>
-        <span class="rt-main">Candidates as a table</span>
-        <span class="rt-side">${plural(rows.length, 'candidate')}</span>
-      </summary>
-      <div class="rt-body rt-scroll rt-candidates" tabindex="0" role="group" aria-label="Candidates as a table">
-        <table class=${TABLE}>
-          <thead>
-            <tr>
-              <th scope="col">Candidate</th><th scope="col">Origin</th>
-              <th scope="col">Gain on ${resourceName(resource)}</th>
-              <th scope="col">Worst loss</th><th scope="col">Result</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows.map((row) => tableRow(row, resource))}
-          </tbody>
-        </table>
-      </div>
-    </details>
-    ${infeasible.length
-      ? html`<details class="rt-item rt-infeasible">
-          <summary>
-            <span class="rt-main">Infeasible candidates</span>
-            <span class="rt-side">${plural(infeasible.length, 'candidate')}</span>
-          </summary>
-          <div class="rt-body">
-            <ul>
-              ${infeasible.map(
-                (c) => html`<li>
-                  <strong>${c.name}</strong>
-                  <ul>
-                    ${c.infeasible.map((reason) => html`<li>${reason}</li>`)}
-                  </ul>
-                </li>`,
-              )}
-            </ul>
-          </div>
-        </details>`
-      : nothing}
-  `;
-}
-
-function tableRow({ candidate, gain, loss, losesOn }: Weighed, resource: string): TemplateResult {
-  const running = candidate.origin === 'running';
-  const others = candidate.effects.filter(
-    (e) => e.resource !== resource && e.resource !== losesOn,
-  );
-  return html`<tr>
-    <th scope="row" title=${candidate.options}>${candidate.name}</th>
-    <td>${ORIGIN[candidate.origin] ?? candidate.origin}</td>
-    <td class="rt-number">${running ? '–' : spanned(gain)}</td>
-    <td>
-      ${running || losesOn === null ? '–' : html`${resourceName(losesOn)}: ${spanned(loss)}`}
-      ${others.length
-        ? html`<div class="rt-note">
-            ${others
-              .map((e) => `${resourceName(e.resource)} ${signedPercent(e.estimate_percent)}`)
-              .join(', ')}
-          </div>`
+function compared(of: Considered): TemplateResult {
+  const resource = of.resource ?? '';
+  return html`<p>
+      A candidate can be chosen if it improves ${resourceName(resource)} by at least
+      ${of.min_gain_percent}% and worsens nothing by more than ${of.max_loss_percent}%, each with 80%
+      probability.
+      ${of.unconstrained.length
+        ? `Additional use of ${of.unconstrained.map(resourceName).join(', ')} is not counted as a
+            loss: the capacity of the OSDs is unknown.`
         : nothing}
-    </td>
-    <td>${result(candidate)}</td>
-  </tr>`;
+    </p>
+    ${table(
+      `Candidates for ${who(of.who)}`,
+      ['Candidate', 'Origin', `Change in ${resourceName(resource)}`, 'Worst loss', 'Other changes', 'Result'],
+      [...of.candidates].sort((a, b) => rank(a) - rank(b)).map((c) => cells(c, of)),
+    )}`;
 }
 
-function result({ chosen, short, measured_in }: Candidate): TemplateResult {
-  return html`${chosen ? label('chosen', 'good') : (short ?? '–')}
-    ${measured_in ? html`<div class="rt-note">Measured in experiment ${measured_in}.</div>` : nothing}`;
+function rank({ chosen, origin, infeasible }: Candidate): number {
+  return chosen ? 0 : origin === 'running' ? 1 : infeasible.length ? 3 : 2;
 }
 
-function sentenceCase(text: string): string {
-  return text.startsWith('device class ') ? `D${text.slice(1)}` : text;
+function cells(candidate: Candidate, { resource, unconstrained }: Considered): Cell[] {
+  const { name, origin, chosen, options, infeasible, short, measured_in } = candidate;
+  const gain = candidate.effects.find((e) => e.resource === resource);
+  const [worst] = candidate.effects
+    .filter((e) => e !== gain && !unconstrained.some((plenty) => plenty === e.resource))
+    .sort((a, b) => b.high_percent - a.high_percent);
+  const others = candidate.effects.filter((e) => e !== gain && e !== worst).map(named);
+  const result = [...infeasible, short, measured_in && `Measured in experiment ${measured_in}.`];
+  const words = result.filter(Boolean).join(' ');
+  return [
+    { shown: html`<span title=${options}>${name}</span>`, by: name },
+    ORIGIN[origin] ?? origin,
+    { shown: gain ? spanned(gain) : '–', by: gain?.estimate_percent ?? null },
+    { shown: worst ? named(worst) : '–', by: worst?.estimate_percent ?? null },
+    others.join(', ') || null,
+    { shown: html`${chosen ? label('chosen', 'good') : nothing} ${words}`, by: `${chosen ? 'chosen ' : ''}${words}` },
+  ];
+}
+
+function spanned(e: ResourceEffect): string {
+  return effect(e.estimate_percent, e.low_percent, e.high_percent);
+}
+
+function named(e: ResourceEffect): string {
+  return `${resourceName(e.resource)} ${spanned(e)}`;
 }

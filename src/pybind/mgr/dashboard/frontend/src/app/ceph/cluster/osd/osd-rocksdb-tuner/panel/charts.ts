@@ -86,34 +86,19 @@ export function growthPicture(growth: Growth): Picture {
   const used = { label: 'used', color: COLORS.blue };
   const now_s = time_s[time_s.length - 1];
   const now_bytes = used_bytes[used_bytes.length - 1];
-  if (total_bytes === null || now_s === undefined || now_bytes === undefined || !forecast) {
-    return {
-      title,
-      time_s,
-      format: bytes,
-      binary: true,
-      note: 'No dedicated DB device.',
-      lines: [{ ...used, values: used_bytes }],
-    };
+  const still = { title, time_s, format: bytes, binary: true };
+  if (total_bytes === null || now_s === undefined || now_bytes === undefined) {
+    return { ...still, note: 'No dedicated DB device.', lines: [{ ...used, values: used_bytes }] };
   }
-  const filling = forecast.outlook === 'filling' && forecast.full_in_s !== null;
-  const slope = forecast.growth_bytes_per_day;
-  if (!filling || slope === null) {
-    return {
-      title,
-      time_s,
-      format: bytes,
-      binary: true,
-      note: OUTLOOK[forecast.outlook] ?? '',
-      lines: [
-        { ...used, values: used_bytes },
-        { ...limit, values: time_s.map(() => total_bytes) },
-      ],
-    };
+  const size = { ...limit, values: time_s.map(() => total_bytes) };
+  const slope = forecast?.growth_bytes_per_day ?? null;
+  if (forecast?.outlook !== 'filling' || forecast.full_in_s === null || slope === null) {
+    const note = forecast ? (OUTLOOK[forecast.outlook] ?? '') : '';
+    return { ...still, note, lines: [{ ...used, values: used_bytes }, size] };
   }
   // Until the device is full, but no further than the history allows.
   const first_s = time_s[0] ?? now_s;
-  const ahead_s = Math.min(forecast.full_in_s ?? 0, 3 * Math.max(now_s - first_s, DAY_S / 4));
+  const ahead_s = Math.min(forecast.full_in_s, 3 * Math.max(now_s - first_s, DAY_S / 4));
   const times = [...time_s, now_s + ahead_s];
   const padded = (end: number | null): (number | null)[] => [
     ...time_s.map((_, i) => (i === time_s.length - 1 ? now_bytes : null)),
@@ -122,10 +107,8 @@ export function growthPicture(growth: Growth): Picture {
   const at = (perDay: number | null): number | null =>
     perDay === null ? null : Math.min(total_bytes, now_bytes + (perDay * ahead_s) / DAY_S);
   return {
-    title,
+    ...still,
     time_s: times,
-    format: bytes,
-    binary: true,
     note: `Full in about ${duration(forecast.full_in_s)} (${duration(forecast.full_earliest_s)} to ${duration(forecast.full_latest_s)}).`,
     lines: [
       { ...used, values: [...used_bytes, null] },

@@ -1,6 +1,7 @@
 import { LitElement, html, nothing, TemplateResult } from 'lit';
 
 import { ApiError } from './api';
+import { ACT, button, STOP } from './parts';
 
 export interface Question {
   title: string;
@@ -12,6 +13,8 @@ export interface Question {
   command?: string;
   /** The label of the confirmation button. */
   action: string;
+  /** It ends or undoes something. */
+  final?: boolean;
   run: () => Promise<void>;
 }
 
@@ -66,11 +69,7 @@ export class RocksDbTunerDialog extends LitElement {
               : nothing}
             ${refusal ? html`<div class="alert alert-danger" role="alert">${refusal}</div>` : nothing}
             <div class="rt-row">
-              <button class="btn btn-accent rt-act" ?disabled=${busy} @click=${() => {
-  void this.run();
-}}>
-                ${question.action}
-              </button>
+              ${button(question.action, () => void this.run(), question.final ? STOP : ACT, busy)}
               <button class="btn btn-light" autofocus @click=${() => this.close()}>Cancel</button>
             </div>`
         : nothing}

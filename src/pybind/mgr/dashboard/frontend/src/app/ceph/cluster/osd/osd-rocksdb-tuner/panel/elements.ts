@@ -1,10 +1,9 @@
-import { RocksDbTunerArms } from './arms';
 import { RocksDbTunerChart } from './chart';
 import { RocksDbTunerDialog } from './dialog';
 import { RocksDbTunerMap } from './map';
 import { RocksDbTunerPanel } from './panel';
 import { RocksDbTunerPlanner } from './planner';
-import { RocksDbTunerScatter } from './scatter';
+import { RocksDbTunerTable } from './table';
 
 /**
  * Register the custom elements once. They declare their reactive properties and set them in the
@@ -12,11 +11,10 @@ import { RocksDbTunerScatter } from './scatter';
  */
 export function define(): void {
   if (customElements.get('rocksdb-tuner-panel')) return;
-  customElements.define('rocksdb-tuner-arms', RocksDbTunerArms);
   customElements.define('rocksdb-tuner-chart', RocksDbTunerChart);
   customElements.define('rocksdb-tuner-dialog', RocksDbTunerDialog);
   customElements.define('rocksdb-tuner-map', RocksDbTunerMap);
   customElements.define('rocksdb-tuner-planner', RocksDbTunerPlanner);
-  customElements.define('rocksdb-tuner-scatter', RocksDbTunerScatter);
+  customElements.define('rocksdb-tuner-table', RocksDbTunerTable);
   customElements.define('rocksdb-tuner-panel', RocksDbTunerPanel);
 }

@@ -61,11 +61,6 @@ export function effect(percent: number | null, low: number | null, high: number 
   return percent === null ? UNKNOWN : `${signedPercent(percent)} (${range(low, high)})`;
 }
 
-/** An estimate with its 80% interval. */
-export function spanned(span: { estimate: number; low: number; high: number } | null): string {
-  return span === null ? UNKNOWN : effect(span.estimate, span.low, span.high);
-}
-
 const RESOURCES: Record<string, string> = {
   'kv-sync': 'the kv_sync thread',
   cores: 'CPU',
@@ -152,6 +147,5 @@ export function evidence(value: unknown, unit: string): string {
     return `${number(value)} ${unit}`.trim();
   }
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return `${text} ${unit}`.trim();
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

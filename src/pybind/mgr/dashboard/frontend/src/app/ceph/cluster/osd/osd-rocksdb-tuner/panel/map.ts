@@ -78,10 +78,8 @@ export class RocksDbTunerMap extends SizedElement {
     return html`
       <div class="rt-map">
         <canvas
-          tabindex="0"
-          role="application"
-          aria-roledescription="map of OSDs"
-          aria-label=${`${osdMap.osds.length} OSDs by ${COLORINGS[this.coloring]}: ${counts}. Use the arrow keys to select an OSD.`}
+          role="img"
+          aria-label=${`${osdMap.osds.length} OSDs by ${COLORINGS[this.coloring]}: ${counts}. The table below lists them.`}
           @mousemove=${(event: MouseEvent) => {
             this.hovered = this.under(event);
           }}
@@ -89,7 +87,6 @@ export class RocksDbTunerMap extends SizedElement {
             this.hovered = null;
           }}
           @click=${(event: MouseEvent) => this.choose(this.under(event)?.at)}
-          @keydown=${this.move}
         ></canvas>
         ${hovered
           ? html`<div
@@ -108,9 +105,6 @@ export class RocksDbTunerMap extends SizedElement {
           </li>`,
         )}
       </ul>
-      <p class="visually-hidden sr-only" role="status">
-        ${this.selected === null ? '' : this.describe(osdMap, osdMap.osds.indexOf(this.selected))}
-      </p>
     `;
   }
 
@@ -260,7 +254,6 @@ export class RocksDbTunerMap extends SizedElement {
   }
 
   private describe(osdMap: OsdMap, at: number): string {
-    if (at < 0) return '';
     const parts = [
       `osd.${osdMap.osds[at]}`,
       named(osdMap.hosts, at) ?? 'unknown host',
@@ -283,21 +276,6 @@ export class RocksDbTunerMap extends SizedElement {
     );
   }
 
-  private readonly move = (event: KeyboardEvent): void => {
-    const steps: Record<string, number> = {
-      ArrowRight: 1,
-      ArrowLeft: -1,
-      ArrowDown: this.columns,
-      ArrowUp: -this.columns,
-    };
-    const by = steps[event.key];
-    if (by === undefined || !this.places.length) return;
-    event.preventDefault();
-    const now = this.places.findIndex(({ at }) => this.osdMap?.osds[at] === this.selected);
-    const next = now < 0 ? 0 : Math.max(0, Math.min(this.places.length - 1, now + by));
-    this.choose(this.places[next]?.at);
-  };
-
   private choose(at: number | undefined): void {
     const osd = at === undefined ? undefined : this.osdMap?.osds[at];
     if (osd === undefined) return;
@@ -319,7 +297,7 @@ function ranks(found: (string | null)[]): number[] {
   return places;
 }
 
-function named(column: Named, at: number): string | null {
+export function named(column: Named, at: number): string | null {
   return column.names[column.index[at] ?? 0] ?? null;
 }
 

@@ -3,10 +3,8 @@ import { LitElement, html, nothing, TemplateResult } from 'lit';
 import { decisions, findings, recommendations, AdviceHost, Reading } from './advice';
 import { Api, ApiError } from './api';
 import type {
-  Campaign,
   Change,
   Considered,
-  Experiment,
   Finding,
   Growth,
   Group,
@@ -16,20 +14,18 @@ import type {
   Plan,
   Recommendation,
   RecommendationInFull,
-  Rollout,
   Status,
   Trend,
 } from './answers';
 import { candidates } from './candidates';
 import type { Picture } from './chart';
-import { campaignSection, finished, inFlight, CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
-import { experimentView, questionOf, ExperimentHost } from './experiment';
-import { duration, durations, ids, moment, plural, who } from './format';
-import { COLORINGS, Coloring } from './map';
-import { facts, label, TABLE } from './parts';
-import { history, rolloutSection, underWay, Control } from './rollout';
+import { duration, durations, ids, milliseconds, moment, percent, plural } from './format';
+import { history } from './history';
+import { COLORINGS, Coloring, named } from './map';
+import { nameOf, operationSection, questionOf, underWay, Operation } from './operation';
+import { facts, item, label, table } from './parts';
 
 const REFRESH_MS = 10_000;
 /** While an operation is in progress. */
@@ -42,6 +38,7 @@ const STALE_MS = 60_000;
 /** Samples older than this many intervals are marked as stale. */
 const STALE_INTERVALS = 5;
 const CONTROLS_MAX = 12;
+const HISTORY_ENTRIES = 10;
 /** Set when the session expires while the tab is open; read by `tab.ts`. */
 export const RETURN_KEY = 'rocksdb-tuner-return';
 
@@ -61,8 +58,6 @@ interface Overview {
   operation: Operation | null;
   history: Change[];
 }
-
-type Operation = Rollout | Campaign | Experiment;
 
 /** The subject of the charts. */
 type Subject = { osd: number } | { device_class: string };
@@ -86,6 +81,7 @@ export class RocksDbTunerPanel extends LitElement {
     read: { state: true },
     considered: { state: true },
     considerError: { state: true },
+    entries: { state: true },
   };
 
   /** The style sheet, unless the page has it already. */
@@ -112,6 +108,7 @@ export class RocksDbTunerPanel extends LitElement {
   private declare read: ReadonlyMap<string, Reading>;
   private declare considered: Considered[];
   private declare considerError: string;
+  private declare entries: number;
   private meanings: ReadonlyMap<string, string> = new Map();
 
   constructor() {
@@ -129,6 +126,7 @@ export class RocksDbTunerPanel extends LitElement {
     this.read = new Map();
     this.considered = [];
     this.considerError = '';
+    this.entries = HISTORY_ENTRIES;
   }
 
   private get api(): Api {
@@ -293,22 +291,25 @@ export class RocksDbTunerPanel extends LitElement {
   }
 
   private shown(data: Overview): TemplateResult {
-    const { status } = data;
-    const { operation } = data;
-    const going = operation !== null && underWay(operation);
+    const { status, operation } = data;
     const old = this.error !== null || this.now - this.readAt > STALE_MS;
+    const host = this.adviceHost(data);
+    const section = operation ? this.operation(operation, data) : nothing;
+    const going = operation !== null && underWay(operation);
     return html`<div class=${old ? 'rt-old' : ''}>
       ${status.notices.map((n) => html`<div class="alert alert-warning" role="status">${n}</div>`)}
-      ${this.headline(data)} ${decisions(status.decisions, data.recommendations, this.adviceHost(data))}
-      ${this.figures(status)}
-      ${operation && going ? this.operation(operation, data) : nothing}
-      ${status.mode === 'off' || status.groups.length === 0
-        ? this.nothing(status)
-        : html`${findings(data.findings)} ${recommendations(data.recommendations, this.adviceHost(data))}
+      ${decisions(status.decisions, data.recommendations, host)} ${this.figures(status)}
+      ${going ? section : nothing}
+      ${status.groups.length
+        ? html`${findings(data.findings)}
+          ${recommendations(data.recommendations, status.decisions, host)}
           ${this.groups(status.groups)} ${candidates(this.considered, this.considerError)}
-          ${this.planner(data)} ${this.osdMap(data)} ${this.charts(data)}`}
-      ${operation && !going ? this.operation(operation, data) : nothing}
-      ${history(data.history, data.status.track_record)}
+          ${this.planner(data)} ${this.osdMap(data)} ${this.charts(data)}`
+        : nothing}
+      ${going ? nothing : section}
+      ${history(data.history, status.track_record, this.still ? Infinity : this.entries, () => {
+        this.entries = Infinity;
+      })}
     </div>`;
   }
 
@@ -350,13 +351,6 @@ export class RocksDbTunerPanel extends LitElement {
     </div>`;
   }
 
-  private headline({ status, operation }: Overview): TemplateResult {
-    const [kind, text] = state(status, operation, this.still !== null);
-    return html`<div class=${`rt-headline rt-${kind}`} role="status">
-      <strong>${text}</strong>
-    </div>`;
-  }
-
   private figures(status: Status): TemplateResult {
     const { findings: f, sampling } = status;
     const mode = this.mayChange
@@ -369,50 +363,33 @@ export class RocksDbTunerPanel extends LitElement {
       ['Sampled OSDs', sampling.osds.toLocaleString()],
       ['Sample interval', duration(sampling.interval_s)],
       ['Findings', `${plural(f.error, 'error')}, ${plural(f.warning, 'warning')}, ${f.info} info`],
-      ['Updated', html`<time datetime=${status.time ?? ''}>${moment(status.time)}</time>`],
+      ...(this.still ? [] : [['Updated', moment(status.time)] as [string, unknown]]),
     ]);
-  }
-
-  private nothing(status: Status): TemplateResult {
-    return html`<div class="rt-empty-state" role="status">
-      ${status.mode === 'off'
-        ? html`<p><strong>The mode is off: OSDs are not sampled.</strong></p>
-            <p>To sample OSDs and recommend changes: <code>ceph rocksdb-tuner mode recommend</code></p>`
-        : html`<p><strong>No samples yet.</strong></p>
-            <p>
-              OSDs report every few seconds, and the first measurement takes two reports. Nothing is
-              shown for a cluster without OSDs.
-            </p>`}
-    </div>`;
   }
 
   private groups(groups: Group[]): TemplateResult {
     return html`<h3>Device classes</h3>
-      <div class="rt-scroll" tabindex="0" role="group" aria-label="Device classes"><table class=${TABLE}>
-        <thead>
-          <tr>
-            ${['Device class', 'OSDs', 'Workload', 'Limited by', 'Options'].map(
-              (t) => html`<th scope="col">${t}</th>`,
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          ${groups.map(
-            (g) => html`<tr>
-              <th scope="row">${g.who.replace('osd/class:', '')}</th>
-              <td>${g.osds.length.toLocaleString()}</td>
-              <td>${g.workload.class}${confidence(g.workload.confidence)}</td>
-              <td title=${g.limit.evidence.map((e) => e.statement).join(' ')}>${limit(g.limit)}</td>
-              <td>
-                ${g.options.profile ?? `${plural(g.options.variants.length, 'option string')}`}
-                ${g.options.pending_restart.length
-                  ? label(`restart pending on ${g.options.pending_restart.length}`, 'warning')
-                  : nothing}
-              </td>
-            </tr>`,
-          )}
-        </tbody>
-      </table></div>`;
+      ${table(
+        'Device classes',
+        ['Device class', 'OSDs', 'Workload', 'Limited by', 'Options'],
+        groups.map(({ who: mask, osds, workload, limit, options }) => {
+          const profile = options.profile ?? plural(options.variants.length, 'option string');
+          const pending = options.pending_restart.length;
+          return [
+            mask.replace('osd/class:', ''),
+            osds.length,
+            `${workload.class}${confidence(workload.confidence)}`,
+            {
+              shown: html`<span title=${limit.evidence.map((e) => e.statement).join(' ')}>${limitOf(limit)}</span>`,
+              by: limit.resource,
+            },
+            {
+              shown: html`${profile} ${pending ? label(`restart pending on ${pending}`, 'warning') : nothing}`,
+              by: profile,
+            },
+          ];
+        }),
+      )}`;
   }
 
   private osdMap({ osdMap }: Overview): TemplateResult {
@@ -444,7 +421,37 @@ export class RocksDbTunerPanel extends LitElement {
         .coloring=${this.coloring}
         .selected=${chosen}
         @choose=${(event: CustomEvent<number>) => this.choose({ osd: event.detail })}
-      ></rocksdb-tuner-map>`;
+      ></rocksdb-tuner-map>
+      ${item('OSDs as a table', plural(osdMap.osds.length, 'OSD'), this.osds(osdMap))}`;
+  }
+
+  private osds(osdMap: OsdMap): TemplateResult {
+    return table(
+      'OSDs',
+      ['OSD', 'Host', 'Device class', 'Workload', 'kv_sync', 'kv_sync busy', 'DB usage', 'Profile', 'Restart'],
+      osdMap.osds.map((osd, at) => {
+        const [ms = null, busy = null, used = null] = [
+          osdMap.kv_sync_ms[at], osdMap.kv_sync_busy[at], osdMap.db_used_ratio[at],
+        ];
+        const name = `osd.${osd}`;
+        return [
+          {
+            shown: this.still
+              ? name
+              : html`<button class="rt-sort" title="Charts" @click=${() => this.choose({ osd })}>${name}</button>`,
+            by: name,
+          },
+          named(osdMap.hosts, at),
+          named(osdMap.device_classes, at),
+          osdMap.up[at] ? named(osdMap.workloads, at) : 'down',
+          { shown: milliseconds(ms), by: ms },
+          { shown: percent(busy), by: busy },
+          { shown: `${percent(used)}${osdMap.spilled[at] ? ', spilled' : ''}`, by: used },
+          named(osdMap.profiles, at) ?? 'custom',
+          osdMap.pending_restart[at] ? 'pending' : null,
+        ];
+      }),
+    );
   }
 
   private charts({ osdMap }: Overview): TemplateResult {
@@ -512,16 +519,12 @@ export class RocksDbTunerPanel extends LitElement {
   }
 
   private operation(operation: Operation, data: Overview): TemplateResult {
-    if (operation.kind === 'rollout') return this.rollout(operation);
-    if (operation.kind === 'compaction') return this.campaign(operation);
-    return html`<h3>${underWay(operation) ? 'Experiment in progress' : 'Last experiment'}</h3>
-      ${experimentView(operation, this.experimentHost(data))}`;
-  }
-
-  private rollout(rollout: Rollout): TemplateResult {
-    return rolloutSection(rollout, {
+    return operationSection(operation, {
       mayChange: this.mayChange,
-      control: (what, of) => this.askControl(what, of),
+      busy: busyWith(data) !== null,
+      recommendations: data.recommendations,
+      control: (what) => this.ask(questionOf(what, operation, this.api)),
+      apply: (r) => void this.askApply(r),
       chart: this.canary.length
         ? html`<div class="rt-charts">
             ${this.canary.map(
@@ -529,13 +532,6 @@ export class RocksDbTunerPanel extends LitElement {
             )}
           </div>`
         : nothing,
-    });
-  }
-
-  private campaign(campaign: Campaign): TemplateResult {
-    return campaignSection(campaign, {
-      mayChange: this.mayChange,
-      control: (what, of) => this.askCampaignControl(what, of),
     });
   }
 
@@ -549,16 +545,6 @@ export class RocksDbTunerPanel extends LitElement {
         .busy=${busyWith(data)}
         @ask=${(event: CustomEvent<Question>) => this.ask(event.detail)}
       ></rocksdb-tuner-planner>`;
-  }
-
-  private experimentHost(data: Overview): ExperimentHost {
-    return {
-      mayChange: this.mayChange,
-      busy: busyWith(data) !== null,
-      recommendations: data.recommendations,
-      control: (what, of) => this.ask(questionOf(what, of, this.api)),
-      apply: (r) => void this.askApply(r),
-    };
   }
 
   private choose(subject: Subject): void {
@@ -616,12 +602,8 @@ export class RocksDbTunerPanel extends LitElement {
   }
 
   private async askApply(r: Recommendation): Promise<void> {
-    if (r.kind === 'compact') {
-      this.askCompact(r);
-      return;
-    }
-    const reading = await this.readDetails(r.id, 'plan');
-    const planned = reading?.plan;
+    const compact = r.kind === 'compact';
+    const planned = compact ? null : (await this.readDetails(r.id, 'plan'))?.plan;
     const canary = planned?.batches[0]?.osds ?? [];
     const watched = planned?.soak.most_s
       ? ` It soaks for ${durations(planned.soak.least_s, planned.soak.most_s)} before any other OSD is changed.`
@@ -630,129 +612,26 @@ export class RocksDbTunerPanel extends LitElement {
       title: r.decision.do,
       lines: [
         `Gain: ${r.decision.gain ?? 'not predicted'}. Loss: ${r.decision.loss ?? 'unknown'}.`,
-        `Changes ${r.option} of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}).`,
-        r.restart_required
-          ? `Each OSD is restarted${canary.length ? `, starting with the canary ${ids(canary)}` : ''}. The next one is changed only after it is up with the new value.${watched}`
-          : 'No OSD is restarted: they run these options already, and only the configuration changes.',
-        `Expected duration without waiting: ${durations(planned?.expected_duration_s, planned?.expected_duration_most_s)}.`,
-        'You can pause or abort the rollout, or roll it back to exactly the current configuration.',
+        ...(compact
+          ? [
+              `Compacts ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}): ${ids(r.osds.slice(0, 1))} first, then host by host. No OSD is restarted, and no option is changed.`,
+              'An OSD is slower while it compacts. The next one does not start while client write latency is elevated or the cluster is not healthy.',
+              'A compaction can be neither rolled back nor stopped: pause and abort only prevent the next one.',
+            ]
+          : [
+              `Changes ${r.option} of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}).`,
+              r.restart_required
+                ? `Each OSD is restarted${canary.length ? `, starting with the canary ${ids(canary)}` : ''}. The next one is changed only after it is up with the new value.${watched}`
+                : 'No OSD is restarted: they run these options already, and only the configuration changes.',
+              `Expected duration without waiting: ${durations(planned?.expected_duration_s, planned?.expected_duration_most_s)}.`,
+              'You can pause or abort the rollout, or roll it back to exactly the current configuration.',
+            ]),
       ],
       command: `ceph rocksdb-tuner apply ${r.id}`,
-      action: 'Apply',
-      run: async () => {
-        await this.api.change('POST', `/recommendation/${encodeURIComponent(r.id)}/apply`);
-      },
+      action: compact ? 'Compact' : 'Apply',
+      run: async () =>
+        void (await this.api.change('POST', `/recommendation/${encodeURIComponent(r.id)}/apply`)),
     });
-  }
-
-  private askCompact(r: Recommendation): void {
-    this.ask({
-      title: `Compact the RocksDB of ${who(r.who)}`,
-      lines: [
-        `Compacts ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}): ${ids(r.osds.slice(0, 1))} first, then host by host. No OSD is restarted, and no option is changed.`,
-        'An OSD is slower while it compacts. The next one does not start while client write latency is elevated or the cluster is not healthy.',
-        'A compaction can be neither rolled back nor stopped: pause and abort only prevent the next one.',
-      ],
-      command: `ceph rocksdb-tuner apply ${r.id}`,
-      action: 'Compact',
-      run: async () => {
-        await this.api.change('POST', `/recommendation/${encodeURIComponent(r.id)}/apply`);
-      },
-    });
-  }
-
-  private askCampaignControl(what: CampaignControl, campaign: Campaign): void {
-    const { api } = this;
-    const running = inFlight(campaign).map((o) => o.osd);
-    const runs = running.length
-      ? `The compaction of ${ids(running)} cannot be stopped and runs to its end.`
-      : 'No OSD is compacting.';
-    const left = campaign.osds.length - finished(campaign) - running.length;
-    const questions: Record<CampaignControl, Question> = {
-      pause: {
-        title: 'Pause the campaign',
-        lines: [runs, `The remaining ${plural(left, 'OSD')} will not start until you resume.`],
-        command: 'ceph rocksdb-tuner operation pause',
-        action: 'Pause',
-        run: async () => void (await api.change('POST', '/operation/pause')),
-      },
-      resume: {
-        title: 'Resume the campaign',
-        lines: [
-          `Continues with ${plural(left, 'OSD')}.`,
-          'The client write latency is measured again and becomes the new baseline.',
-        ],
-        command: 'ceph rocksdb-tuner operation resume',
-        action: 'Resume',
-        run: async () => void (await api.change('POST', '/operation/resume')),
-      },
-      abort: {
-        title: 'Abort the campaign',
-        lines: [
-          runs,
-          `${plural(left, 'OSD')} will not be compacted. Finished compactions are kept.`,
-        ],
-        command: 'ceph rocksdb-tuner operation abort',
-        action: 'Abort',
-        run: async () => void (await api.change('POST', '/operation/abort')),
-      },
-    };
-    this.ask(questions[what]);
-  }
-
-  private askControl(what: Control, rollout: Rollout): void {
-    const { api } = this;
-    const done = rollout.batches.filter((b) => b.phase === 'done').flatMap((b) => b.osds);
-    const changed = done.length ? ids(done) : 'no OSD';
-    const questions: Record<Control, Question> = {
-      pause: {
-        title: 'Pause the rollout',
-        lines: [
-          'Pauses once the OSD in flight is safe.',
-          `Changed so far: ${changed}. They keep the new options.`,
-        ],
-        command: 'ceph rocksdb-tuner operation pause',
-        action: 'Pause',
-        run: async () => void (await api.change('POST', '/operation/pause')),
-      },
-      resume: {
-        title: 'Resume the rollout',
-        lines: [
-          `Continues with ${plural(rollout.osds_total - rollout.osds_finished, 'OSD')}, each restarted as planned.`,
-        ],
-        command: 'ceph rocksdb-tuner operation resume',
-        action: 'Resume',
-        run: async () => void (await api.change('POST', '/operation/resume')),
-      },
-      abort: {
-        title: 'Abort the rollout',
-        lines: [
-          'Ends the rollout once the OSD in flight is safe.',
-          `Changed so far: ${changed}. They keep the new options; roll back to restore them.`,
-        ],
-        command: 'ceph rocksdb-tuner operation abort',
-        action: 'Abort',
-        run: async () => void (await api.change('POST', '/operation/abort')),
-      },
-      rollback: {
-        title: 'Roll back',
-        lines: [
-          `Restores exactly the configuration before rollout ${rollout.id} for ${who(rollout.who)}.`,
-          `Restarts every OSD that runs the new options, one at a time: ${changed}.`,
-        ],
-        command: `ceph rocksdb-tuner rollback ${rollout.id}`,
-        action: 'Roll back',
-        run: async () => void (await api.change('POST', '/rollback', { rollout_id: rollout.id })),
-      },
-      ack: {
-        title: 'Acknowledge the rollout',
-        lines: ['Clears its health check. Changes nothing else.'],
-        command: 'ceph rocksdb-tuner operation resume',
-        action: 'Acknowledge',
-        run: async () => void (await api.change('POST', '/operation/resume')),
-      },
-    };
-    this.ask(questions[what]);
   }
 
   private askMode(current: string): void {
@@ -779,50 +658,7 @@ export class RocksDbTunerPanel extends LitElement {
 
 /** The operation in progress, which blocks all others. */
 function busyWith({ operation }: Overview): string | null {
-  if (!operation || !underWay(operation)) return null;
-  return operation.kind === 'compaction' ? 'compaction campaign' : operation.kind;
-}
-
-/** The overall state in one line. */
-function state(status: Status, operation: Operation | null, still: boolean): [string, string] {
-  const { findings: f, sampling } = status;
-  const advice = status.recommendations
-    ? `${plural(status.recommendations, 'recommendation')}`
-    : '';
-  if (operation && underWay(operation)) return progress(operation);
-  if (status.mode === 'off') return ['', 'The mode is off.'];
-  if (!sampling.osds) return ['', 'No samples yet.'];
-  if (!still && isOld(sampling)) {
-    return ['warning', 'Stale data: OSDs are not reporting.'];
-  }
-  const parts = [
-    f.error ? plural(f.error, 'error') : '',
-    f.warning ? plural(f.warning, 'warning') : '',
-    advice,
-  ].filter(Boolean);
-  if (f.error) return ['danger', `Needs attention: ${parts.join(', ')}.`];
-  if (parts.length) return ['warning', `Could be improved: ${parts.join(', ')}.`];
-  return ['good', `No issues: ${plural(sampling.osds, 'OSD')}, no changes recommended.`];
-}
-
-function progress(operation: Operation): [string, string] {
-  const waiting = operation.phase === 'waiting';
-  const reason = operation.paused_reason ?? '';
-  if (operation.kind === 'experiment') {
-    return waiting
-      ? ['warning', `Experiment waiting: ${reason}`]
-      : ['busy', `Experiment in progress: ${operation.summary}`];
-  }
-  if (operation.kind === 'compaction') {
-    const done = `${finished(operation)} of ${plural(operation.osds.length, 'OSD')}`;
-    return waiting
-      ? ['warning', `Compaction campaign waiting: ${reason} (${done})`]
-      : ['busy', `Compaction campaign in progress: ${done}`];
-  }
-  const done = `${operation.osds_finished} of ${plural(operation.osds_total, 'OSD')}`;
-  return waiting
-    ? ['warning', `Rollout requires operator action: ${reason} (${done})`]
-    : ['busy', `Rollout in progress: ${operation.phase}, ${done}`];
+  return operation && underWay(operation) ? nameOf(operation) : null;
 }
 
 function isOld({ last_sample_age_s, interval_s }: Status['sampling']): boolean {
@@ -833,7 +669,7 @@ function confidence(value: number): string {
   return value > 0 ? ` (${Math.round(value * 100)}% confidence)` : '';
 }
 
-function limit(found: Limit): string {
+function limitOf(found: Limit): string {
   if (found.resource === 'unknown') return '–';
   const name = found.resource === 'none' ? 'none of the measured resources' : found.resource;
   return `${name}${confidence(found.confidence)}`;

@@ -2,12 +2,45 @@
 
 import { html, nothing, TemplateResult } from 'lit';
 
-import { duration } from './format';
+import type { ExperimentEffect, SignalVerdict } from './answers';
+import { duration, range, signalName, signedPercent } from './format';
+import type { Cell } from './table';
 
 /** The purpose of a change and what it requires of the canary. */
 export const PURPOSE: Record<string, string> = {
   gain: 'gain: the canary must improve',
   safety: 'safety: the canary must not regress',
+};
+
+export type Kind = 'danger' | 'warning' | 'info' | 'good' | 'busy' | '';
+
+/** Results of experiments. */
+export const CONCLUSION: Record<string, [string, Kind]> = {
+  winner: ['winner found', 'good'],
+  'no-difference': ['no difference', ''],
+  'no-gain': ['no gain', ''],
+  unclear: ['inconclusive', 'warning'],
+  failed: ['failed', 'danger'],
+};
+
+/** Style of a label, by outcome. */
+export const OUTCOME: Record<string, Kind> = {
+  done: 'good',
+  'rolled-back': 'warning',
+  failed: 'danger',
+  aborted: 'warning',
+  waiting: 'busy',
+};
+
+/** Style of a label, by phase of an OSD, verdict or effect. */
+export const STYLE: Record<string, Kind> = {
+  compacting: 'busy',
+  settling: 'busy',
+  done: 'good',
+  skipped: 'warning',
+  better: 'good',
+  worse: 'danger',
+  failed: 'danger',
 };
 
 export function judgedAs({ judged }: { judged: string | null }): string | null {
@@ -19,7 +52,64 @@ export function flushes({ fill_s }: { fill_s: number | null }): string {
   return fill_s === null ? '' : ` (memtables take ${duration(fill_s)} to fill)`;
 }
 
-export const TABLE = 'table table-striped cds--data-table rt-table';
+export function table(
+  name: string,
+  titles: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): TemplateResult {
+  return html`<rocksdb-tuner-table .label=${name} .titles=${titles} .rows=${rows}></rocksdb-tuner-table>`;
+}
+
+/** The judged signals of a change. */
+export function effects(
+  found: readonly (SignalVerdict | ExperimentEffect)[],
+  change = 'Change vs. controls',
+): TemplateResult | typeof nothing {
+  if (!found.length) return nothing;
+  return table(
+    'Signals',
+    ['Signal', 'Effect', change, 'Interval'],
+    found.map((s) => {
+      const percent = 'change_percent' in s ? s.change_percent : s.estimate_percent;
+      return [
+        signalName(s.signal),
+        { shown: label(s.effect, STYLE[s.effect]), by: s.effect },
+        { shown: signedPercent(percent), by: percent },
+        range(s.low_percent, s.high_percent),
+      ];
+    }),
+  );
+}
+
+/** An entry of a list that opens. */
+export function item(
+  title: unknown,
+  side: unknown,
+  body: TemplateResult,
+  more: { id?: string; open?: boolean; opened?: () => void } = {},
+): TemplateResult {
+  return html`<details
+    class="rt-item"
+    data-id=${more.id ?? nothing}
+    ?open=${more.open}
+    @toggle=${(event: Event) => {
+      if ((event.currentTarget as HTMLDetailsElement).open) more.opened?.();
+    }}
+  >
+    <summary>
+      <span class="rt-main">${title}</span> <span class="rt-side">${side}</span>
+    </summary>
+    <div class="rt-body">${body}</div>
+  </details>`;
+}
+
+export function button(text: string, click: () => void, kind = 'btn-light', disabled = false): TemplateResult {
+  return html`<button class=${`btn ${kind}`} ?disabled=${disabled} @click=${click}>${text}</button>`;
+}
+
+/** Classes of a button that changes something, and of one that ends or undoes it. */
+export const ACT = 'btn-accent rt-act';
+export const STOP = 'btn-danger rt-stop';
 
 /** Commands with a copy button. */
 export function commands(lines: readonly string[], what = 'Commands'): TemplateResult | typeof nothing {
@@ -36,21 +126,19 @@ export function commands(lines: readonly string[], what = 'Commands'): TemplateR
 }
 
 async function copy(event: Event, text: string): Promise<void> {
-  const button = event.currentTarget as HTMLElement;
+  const clicked = event.currentTarget as HTMLElement;
   const result = (await copied(text)) ? 'Copied' : 'Select and copy';
-  button.textContent = result;
-  window.setTimeout(() => (button.textContent = 'Copy'), 2000);
+  clicked.textContent = result;
+  window.setTimeout(() => (clicked.textContent = 'Copy'), 2000);
 }
 
 /** Browsers offer the clipboard API to HTTPS pages only, and many dashboards use HTTP. */
 async function copied(text: string): Promise<boolean> {
   if (navigator.clipboard) {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch {
-      return false;
-    }
+    return navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
   }
   const area = document.createElement('textarea');
   area.value = text;
@@ -66,21 +154,9 @@ async function copied(text: string): Promise<boolean> {
   return done;
 }
 
-export function label(
-  text: string,
-  kind: 'danger' | 'warning' | 'info' | 'good' | 'busy' | '' = '',
-): TemplateResult {
+export function label(text: string, kind: Kind = ''): TemplateResult {
   return html`<span class=${`rt-label${kind ? ` rt-${kind}` : ''}`}>${text}</span>`;
 }
-
-/** Results of experiments. */
-export const CONCLUSION: Record<string, [string, 'good' | 'warning' | 'danger' | '']> = {
-  winner: ['winner found', 'good'],
-  'no-difference': ['no difference', ''],
-  'no-gain': ['no gain', ''],
-  unclear: ['inconclusive', 'warning'],
-  failed: ['failed', 'danger'],
-};
 
 export function facts(pairs: [string, unknown][]): TemplateResult {
   return html`<dl class="rt-facts">

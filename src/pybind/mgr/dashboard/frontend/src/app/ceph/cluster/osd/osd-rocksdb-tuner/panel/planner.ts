@@ -2,10 +2,9 @@ import { LitElement, html, nothing, TemplateResult } from 'lit';
 
 import type { ExperimentPlan, ProfileSummary } from './answers';
 import { Api, ApiError } from './api';
-import { osdsOf } from './arms';
 import type { Question } from './dialog';
 import { duration, ids, plural, range, SIGNALS, who } from './format';
-import { commands, facts, TABLE } from './parts';
+import { ACT, button, commands, facts, item, table } from './parts';
 
 const HOUR_S = 3600;
 
@@ -52,10 +51,10 @@ export class RocksDbTunerPlanner extends LitElement {
 
   protected override render(): TemplateResult {
     const select = 'form-control form-select custom-select';
-    return html`<details class="rt-item" @toggle=${(): void => void this.readProfiles()}>
-      <summary><span class="rt-main">Plan an experiment</span></summary>
-      <div class="rt-body">
-        <p>
+    return item(
+      'Plan an experiment',
+      nothing,
+      html`<p>
           An experiment compares option strings on a few OSDs of one group with unchanged OSDs of it.
           A preview changes nothing.
         </p>
@@ -110,9 +109,9 @@ export class RocksDbTunerPlanner extends LitElement {
           ${this.planning ? html`<p>Planning …</p>` : nothing}
           ${this.refusal ? html`<div class="alert alert-warning">${this.refusal}</div>` : nothing}
           ${this.plan ? this.planned(this.plan) : nothing}
-        </div>
-      </div>
-    </details>`;
+        </div>`,
+      { opened: () => void this.readProfiles() },
+    );
   }
 
   private planned(plan: ExperimentPlan): TemplateResult {
@@ -121,7 +120,7 @@ export class RocksDbTunerPlanner extends LitElement {
       ${refusal
         ? html`<div class="alert alert-warning">${plan.summary} ${takes(refusal)}</div>`
         : html`<p>${plan.summary}</p>
-            ${schedule(plan)}
+            ${arms(plan)}
             ${facts([
               ['Duration without waiting', duration(plan.duration_s)],
               ['Restarts', plan.restarts],
@@ -132,9 +131,7 @@ export class RocksDbTunerPlanner extends LitElement {
             ${list('Before each restart', plan.gates)} ${commands([plan.command], 'Command')}
             ${this.mayChange
               ? html`<div class="rt-row">
-                  <button class="btn btn-accent rt-act" ?disabled=${this.busy !== null} @click=${() => this.askStart(plan)}>
-                    Start …
-                  </button>
+                  ${button('Start …', () => this.askStart(plan), ACT, this.busy !== null)}
                   ${this.busy ? html`<span class="rt-note">Wait until the ${this.busy} in progress ends.</span>` : nothing}
                 </div>`
               : nothing}`}`;
@@ -231,26 +228,17 @@ function takes({ osds, duration_s }: NonNullable<ExperimentPlan['refusal']>): st
   return ways.length ? `It would take ${ways.join(' or ')}.` : '';
 }
 
-function schedule(plan: ExperimentPlan): TemplateResult {
-  const time = ({ blocks, settle_blocks }: ExperimentPlan['periods'][number]): string =>
-    `${plural(blocks, 'block')} of ${duration(plan.block_s)}${settle_blocks ? `, after ${duration(settle_blocks * (plan.block_s ?? 0))} for restarts and warm-up` : ''}`;
-  return html`<ol>
-      ${plan.periods.map((period, i) => html`<li>${i ? `Period ${i}` : 'Baseline'}: ${time(period)}</li>`)}
-      <li>All OSDs get their current options back</li>
-    </ol>
-    <div class="rt-scroll"><table class=${TABLE}>
-      <thead>
-        <tr><th scope="col">Arm</th><th scope="col">Predicted change</th><th scope="col">OSDs</th></tr>
-      </thead>
-      <tbody>
-        ${plan.arms.map(
-          ({ name, options, predicted }) => html`<tr>
-            <th scope="row" title=${options}>${name}</th>
-            <td>${predicted ? `${predicted.metric} ${range(predicted.low_percent, predicted.high_percent)}` : '–'}</td>
-            <td>${osdsOf(name, plan.periods)}</td>
-          </tr>`,
-        )}
-        <tr><th scope="row">unchanged</th><td>–</td><td>${ids(plan.controls)}</td></tr>
-      </tbody>
-    </table></div>`;
+function arms(plan: ExperimentPlan): TemplateResult {
+  return table(
+    'Arms',
+    ['Arm', 'Predicted change', 'OSDs'],
+    [
+      ...plan.arms.map(({ name, predicted, osds }) => [
+        name,
+        predicted && `${predicted.metric} ${range(predicted.low_percent, predicted.high_percent)}`,
+        ids(osds),
+      ]),
+      ['unchanged', null, ids(plan.controls)],
+    ],
+  );
 }
