@@ -230,8 +230,7 @@ export class RocksDbTunerPanel extends LitElement {
       this.considerError = '';
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // The module is older than the tab.
-      this.considerError = error.status === 400 ? '' : error.message;
+      this.considerError = error.message;
     }
     this.consideredAt = Date.now();
   }
