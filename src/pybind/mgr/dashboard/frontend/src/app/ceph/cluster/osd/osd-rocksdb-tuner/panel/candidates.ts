@@ -58,7 +58,7 @@ function cells(candidate: Candidate, { resource, unconstrained }: Considered): C
   const { name, origin, chosen, options, infeasible, short, measured_in } = candidate;
   const gain = candidate.effects.find((e) => e.resource === resource);
   const [worst] = candidate.effects
-    .filter((e) => e !== gain && !unconstrained.some((plenty) => plenty === e.resource))
+    .filter((e) => e !== gain && e.high_percent > 0 && !unconstrained.some((r) => r === e.resource))
     .sort((a, b) => b.high_percent - a.high_percent);
   const others = candidate.effects.filter((e) => e !== gain && e !== worst).map(named);
   const result = [...infeasible, short, measured_in && `Measured in experiment ${measured_in}.`];
@@ -78,5 +78,5 @@ function spanned(e: ResourceEffect): string {
 }
 
 function named(e: ResourceEffect): string {
-  return `${resourceName(e.resource)} ${spanned(e)}`;
+  return `${resourceName(e.resource).replace(/^the /, '')} ${spanned(e)}`;
 }

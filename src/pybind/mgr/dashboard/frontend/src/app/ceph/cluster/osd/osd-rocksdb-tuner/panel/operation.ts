@@ -244,7 +244,7 @@ function conclusion(of: Experiment, host: OperationHost): TemplateResult {
 function arms(of: Experiment): TemplateResult {
   return html`${table(
       'Arms',
-      ['Arm', 'Verdict', `Change in ${signalName(of.signal)}`, 'OSDs', 'Dropped'],
+      ['Arm', 'Verdict', `Change in ${signalName(of.signal)}`, 'Dropped', ...(underWay(of) ? ['OSDs'] : [])],
       of.arms.map(({ name, verdict, effect: [goal], osds, dropped }) => [
         name,
         { shown: verdict ? label(verdict, STYLE[verdict]) : '–', by: verdict },
@@ -252,8 +252,8 @@ function arms(of: Experiment): TemplateResult {
           shown: goal ? effect(goal.estimate_percent, goal.low_percent, goal.high_percent) : 'not measured yet',
           by: goal?.estimate_percent ?? null,
         },
-        osds.length ? ids(osds) : null,
         dropped?.reason ?? null,
+        ...(underWay(of) ? [osds.length ? ids(osds) : null] : []),
       ]),
     )}
     ${item(
