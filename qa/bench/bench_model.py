@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The model of the tree against real OSDs, and what one answer of it costs.
 
-``measure`` runs real OSDs (root, Debian packages, some 25 minutes); ``compare`` shows what the
-model predicts for those runs; ``calibrate`` writes into ``knowledge/model.json`` what only
-measuring gives, of the omap load; ``speed`` times the model.
+``compare`` shows what the model predicts for the stored runs of real OSDs; ``calibrate`` writes
+into ``knowledge/model.json`` what only measuring gives, of the omap load; ``speed`` times the
+model.
 """
 
 from __future__ import annotations
@@ -39,22 +39,6 @@ from rocksdb_tuner.workload.records import WorkloadClass  # noqa: E402
 
 RESULTS = BENCH / 'results'
 KNOWLEDGE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/knowledge/model.json'
-
-
-def _measure(arguments: argparse.Namespace) -> None:
-    """Runs that are there stay, so that an interrupted measurement can go on."""
-    out: Path = arguments.out or RESULTS / f'model-{arguments.release}.json'
-    runs = comparing.read_runs(out) if out.exists() and arguments.go_on else []
-    done = {(run.option_set, run.workload) for run in runs}
-    for option_run in running.OPTION_RUNS:
-        if arguments.only and option_run.name not in arguments.only:
-            continue
-        for workload in running.LOADS:
-            if (option_run.name, workload) in done:
-                continue
-            runs.append(running.measure(option_run, workload, arguments.release, arguments.dir))
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(json.dumps(running.document(runs), indent=1) + '\n')
 
 
 def _read(arguments: argparse.Namespace) -> list[running.Run]:
@@ -146,13 +130,6 @@ def main() -> int:
         '--results', type=Path, action='append', help='may be repeated (default: all there are)'
     )
     commands = parser.add_subparsers(required=True)
-    measure = commands.add_parser('measure')
-    measure.add_argument('--dir', type=Path, default=Path('/tmp/bench-model'))
-    measure.add_argument('--out', type=Path, help='default: results/model-RELEASE.json')
-    measure.add_argument('--go-on', action='store_true', help='keep the runs that are there')
-    measure.set_defaults(run=_measure)
-    measure.add_argument('--release', default='pacific')
-    measure.add_argument('--only', action='append', metavar='OPTION_SET', help='may be repeated')
     compare = commands.add_parser('compare')
     compare.add_argument(
         '--installed',

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ import pytest
 
 from harness import Cluster, ClusterSpec, Progress
 from harness.services import make_pools
-from module_client import CHECKOUT, OPTION, ModuleClient
+from module_client import OPTION, ModuleClient
 
 pytestmark = [pytest.mark.integration]
 
@@ -25,6 +24,21 @@ LZ4_2025 = (
     'max_bytes_for_level_base=1073741824,max_bytes_for_level_multiplier=8,'
     'max_total_wal_size=1073741824'
 )
+#: Its onode keeps the oldest WAL file, and fills no memtable. Python of the machine, with rados.
+KEYS_OF_ONE_OBJECT = """
+import os, rados, time
+with rados.Rados(conffile=os.environ['CEPH_CONF']) as cluster, cluster.open_ioctx('load') as ioctx:
+    until_s, pending = time.monotonic() + 8, []
+    while time.monotonic() < until_s:
+        keys = tuple(os.urandom(20).hex() for _ in range(1000))
+        with rados.WriteOpCtx() as operation:
+            ioctx.set_omap(operation, keys, tuple(os.urandom(150) for _ in keys))
+            pending.append(ioctx.operate_aio_write_op(operation, 'index'))
+        if len(pending) > 4:
+            pending.pop(0).wait_for_complete()
+    for completion in pending:
+        completion.wait_for_complete()
+"""
 
 
 @pytest.fixture(scope='module')
@@ -117,9 +131,6 @@ def test_rocksdb_without_a_wal_limit_uses_the_modeled_one(
     expected = tuner.json('model', RUNNING, '--osd', '0', schema='model')['wal']['limit_bytes']
     assert expected == 8 * 12 * 2 * 262144
     make_pools(cluster.client, cluster.record.spec, ('load',), 'rbd', pg_num=8)
-    # Many keys of one object: its onode keeps the oldest WAL file, and fills no memtable.
-    order = {'pool': 'load', 'objects': 1, 'keys': 1000, 'seconds': 8, 'depth': 4}
-    source = (CHECKOUT / 'qa/bench/bench_model_omap.py').read_text()
     log = cluster.host.outside(cluster.layout.log('osd.0'))
 
     def limits() -> list[int]:
@@ -127,9 +138,7 @@ def test_rocksdb_without_a_wal_limit_uses_the_modeled_one(
         return [int(number) for number in found]
 
     def loaded() -> list[int]:
-        cluster.client.run(
-            '/usr/bin/python3', '-B', '-', json.dumps(order), stdin=source, timeout_s=60
-        )
+        cluster.client.run('/usr/bin/python3', '-B', '-', stdin=KEYS_OF_ONE_OBJECT, timeout_s=60)
         return limits()
 
     assert set(tuner.wait_for(loaded, 40, 'the WAL to meet its limit')) == {expected}
