@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
+from functools import wraps
 from typing import Optional
 
 #: Shown for an unknown value.
@@ -43,62 +44,66 @@ def rounded(value: Optional[float]) -> Optional[float]:
     return short if math.isfinite(short) else value
 
 
-def format_bytes(value: Optional[float]) -> str:
+def _or_unknown(formatted: Callable[[float], str]) -> Callable[[Optional[float]], str]:
+    """The same for a value that may be unknown, infinite or no number."""
+
+    @wraps(formatted)
+    def text(value: Optional[float]) -> str:
+        return UNKNOWN if value is None or not math.isfinite(value) else formatted(value)
+
+    return text
+
+
+@_or_unknown
+def format_bytes(value: float) -> str:
     """Bytes as Ceph prints them: "512 B", "1.2 MiB", "60 GiB"."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
     number, prefix = _scaled(value, 1024, _IEC)
     return f'{number} {prefix}B'
 
 
-def format_bytes_short(value: Optional[float]) -> str:
+@_or_unknown
+def format_bytes_short(value: float) -> str:
     """Bytes for a narrow column, as in `ceph osd status`: "512", "1.2M", "60G"."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
     number, prefix = _scaled(value, 1024, _IEC)
     return number + prefix[:1].replace('K', 'k')
 
 
-def format_bytes_rate(value: Optional[float]) -> str:
+@_or_unknown
+def format_bytes_rate(value: float) -> str:
     """Bytes per second: "1.2 MiB/s"."""
-    text = format_bytes(value)
-    return text if text == UNKNOWN else f'{text}/s'
+    return f'{format_bytes(value)}/s'
 
 
-def format_count(value: Optional[float]) -> str:
+@_or_unknown
+def format_count(value: float) -> str:
     """A number without a unit: "0.4", "842", "1.2k"."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
     number, prefix = _scaled(value, 1000, _SI)
     return number + prefix
 
 
-def format_count_rate(value: Optional[float]) -> str:
+@_or_unknown
+def format_count_rate(value: float) -> str:
     """Operations per second, as in `ceph -s`: "1.2k op/s"."""
-    text = format_count(value)
-    return text if text == UNKNOWN else f'{text} op/s'
+    return f'{format_count(value)} op/s'
 
 
-def format_ms(value_ms: Optional[float]) -> str:
+@_or_unknown
+def format_ms(value_ms: float) -> str:
     """A latency: "0.42 ms", "12 ms", "1.5 s"."""
-    if value_ms is None or not math.isfinite(value_ms):
-        return UNKNOWN
     if abs(value_ms) >= 999.5:
         return f'{_two_digits(value_ms / 1000)} s'
     return f'{_two_digits(value_ms)} ms'
 
 
-def format_ratio(value: Optional[float]) -> str:
+@_or_unknown
+def format_ratio(value: float) -> str:
     """A multiple: "4.7x"."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
     return f'{_two_digits(value)}x'
 
 
-def format_percent(ratio: Optional[float]) -> str:
+@_or_unknown
+def format_percent(ratio: float) -> str:
     """A share from 0 to 1 in percent: "87%", "0.4%"."""
-    if ratio is None or not math.isfinite(ratio):
-        return UNKNOWN
     percent = ratio * 100
     if 0 < abs(percent) < 0.95:
         return f'{percent:.1g}%' if abs(percent) >= 0.095 else '<0.1%'
@@ -139,10 +144,9 @@ def format_effect(
     return f'{format_change(percent)} ({interval})'
 
 
-def format_duration(seconds: Optional[float]) -> str:
+@_or_unknown
+def format_duration(seconds: float) -> str:
     """An age or an interval in its two largest units: "8s", "5m", "2h 5m", "4d 3h"."""
-    if seconds is None or not math.isfinite(seconds):
-        return UNKNOWN
     if seconds < 0:
         # Clock skew: a time in the near future counts as now.
         return '0s'
@@ -163,10 +167,9 @@ def format_duration(seconds: Optional[float]) -> str:
     return f'{days}d {hours}h' if hours and days < 14 else f'{days}d'
 
 
-def format_span(seconds: Optional[float]) -> str:
+@_or_unknown
+def format_span(seconds: float) -> str:
     """A duration to the second, in its two largest units: "50s", "4m 10s", "2h 5m"."""
-    if seconds is None or not math.isfinite(seconds):
-        return UNKNOWN
     minutes, rest = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     if hours >= 1_000_000:
