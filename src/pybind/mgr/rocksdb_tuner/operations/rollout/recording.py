@@ -52,8 +52,6 @@ class Blocks:
         #: When the current block may start, and its initial sample.
         self._begin_s = 0.0
         self._first: Optional[Mapping[int, Optional[Sample]]] = None
-        #: Of the last block: longer than requested where ticks are rare.
-        self.length_s = 0.0
         #: Slow events of every OSD since then.
         self._slow_events: list[Mapping[int, SlowEvents]] = []
 
@@ -86,7 +84,6 @@ class Blocks:
         if now_s - self._begin_s < block_s:
             return None
         block = Block({n: self._measured(n, last) for n, last in samples.items()}, now_s)
-        self.length_s = now_s - self._begin_s
         self._begin(samples, now_s, events)
         return block
 
@@ -150,8 +147,9 @@ class Recorder:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self._blocks = Blocks()
-        #: Lengths of the last blocks, as far as this manager knows them.
-        self._lengths_s: dict[Part, tuple[float, ...]] = {Part.BEFORE: (), Part.AFTER: ()}
+
+    def _kept(self, part: Part) -> tuple[Block, ...]:
+        return self.evidence.before if part is Part.BEFORE else self.evidence.after
 
     def measured_s(self, part: Part, enough_s: float) -> float:
         """How long it was measured.
@@ -159,12 +157,9 @@ class Recorder:
         Blocks are longer where OSDs report, or are sampled, rarely: then ``enough_s`` still takes
         the least number of blocks for a verdict.
         """
-        evidence = self.evidence
-        blocks = len(evidence.before if part is Part.BEFORE else evidence.after)
-        most_s = max(evidence.block_s, enough_s / limits().least_blocks)
-        known = self._lengths_s[part][-blocks:] if blocks else ()
-        longer_s = sum(min(length_s, most_s) - evidence.block_s for length_s in known)
-        return blocks * evidence.block_s + longer_s
+        blocks, block_s = self._kept(part), self.evidence.block_s
+        most_s = max(block_s, enough_s / limits().least_blocks)
+        return len(blocks) * min(max(spacing_s(blocks), block_s), most_s)
 
     def add(
         self,
@@ -186,19 +181,11 @@ class Recorder:
         )
         if part is None or block is None:
             return False
-        self._keep(part, block)
-        known = (*self._lengths_s[part], self._blocks.length_s)
-        self._lengths_s[part] = known[-limits().most_blocks :]
+        kept = (*self._kept(part), block)[-limits().most_blocks :]
+        before = part is Part.BEFORE
+        known = self.evidence
+        self.evidence = replace(known, before=kept) if before else replace(known, after=kept)
         return True
-
-    def _keep(self, part: Part, block: Block) -> None:
-        most = limits().most_blocks
-        if part is Part.BEFORE:
-            kept = (*self.evidence.before, block)[-most:]
-            self.evidence = replace(self.evidence, before=kept)
-        else:
-            kept = (*self.evidence.after, block)[-most:]
-            self.evidence = replace(self.evidence, after=kept)
 
 
 log = logging.getLogger(__name__)
