@@ -16,7 +16,7 @@ from ..options.grammar import combine, diff, in_force
 from ..options.releases import KnownRelease
 from ..options.syntax import OptionSyntaxError, format, parse  # noqa: A004
 from ..plan.commands import ShownSteps, removal
-from ..plan.precedence import is_own_entry
+from ..plan.entries import is_own_entry
 from ..plan.records import ANNEX
 from .facts import next_start, redundant_annex, release_of_osd
 from .records import GroupFacts, NextStart, OsdFacts, OsdOptions, Reason

@@ -10,7 +10,7 @@ from ..mgr.records import ConfigEntry, Daemon, OsdInfo, Place, RunningOption
 from ..options.advice import RELATED_OPTIONS
 from ..options.grammar import in_force
 from ..options.releases import KnownRelease, release_of
-from ..plan.precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
+from ..plan.entries import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
 from ..plan.records import ANNEX, OPTION
 from ..workload.records import Workload
 from .records import GroupFacts, NextStart, OsdFacts, OsdOptions, Setting

@@ -18,9 +18,8 @@ from ..judge.signals import limits
 from ..mgr.records import Daemon, Place
 from ..shell import command, quoted
 from .batches import PlannedBatch, planned_batches
-from .entries import own
+from .entries import is_for_a_class, own
 from .order import canary_first, domains_of, in_batches, matched_controls, typical_of
-from .precedence import is_for_a_class
 from .records import ANNEX, OPTION, ChangeKind, ChangeRequest, end_value
 
 

@@ -18,6 +18,79 @@ from typing import Optional
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo
 from ..units import natural
 
+_SECTIONS = {'global': 0, 'osd': 1}
+
+
+class UnknownMaskError(Exception):
+    """It is unknown whether the OSD starts with this masked entry."""
+
+    def __init__(self, who: str) -> None:
+        super().__init__(f'it is unknown whether OSDs start with the entry for {who}')
+        self.who = who
+
+
+def deciding_entry(entries: Iterable[ConfigEntry], osd: OsdInfo) -> Optional[ConfigEntry]:
+    """The entry among ``entries`` (all of one option) that ``osd`` starts with; None if none.
+
+    Raises UnknownMaskError if that is unknown.
+    """
+    matching = [(rank, entry) for entry in entries if (rank := _rank(entry.who, osd)) is not None]
+    return max(matching, key=lambda ranked: ranked[0])[1] if matching else None
+
+
+def is_own_entry(who: str) -> bool:
+    """True for an entry of one daemon ("osd.3"), which overrides an entry for all OSDs."""
+    return who.partition('/')[0].startswith('osd.')
+
+
+def is_for_a_class(who: str) -> bool:
+    """True for a class-masked entry, which is ignored at OSD startup."""
+    return '/class:' in who
+
+
+def reaches(who: str, osd: OsdInfo) -> bool:
+    """Whether an entry matches ``osd``, even if the OSD does not start with it."""
+    return _breadth(who, osd) is not None
+
+
+def entry_in_force(entries: Iterable[ConfigEntry], osd: OsdInfo) -> Optional[ConfigEntry]:
+    """The entry among ``entries`` (all of one option) in force on a running ``osd``.
+
+    Only for options that take effect at runtime: these get masked entries, and a host overrides a
+    class (measured on 16.2.15).
+    """
+    matching = [(rank, e) for e in entries if (rank := _breadth(e.who, osd)) is not None]
+    return max(matching, key=lambda ranked: ranked[0])[1] if matching else None
+
+
+def _breadth(who: str, osd: OsdInfo) -> Optional[tuple[int, int]]:
+    """Specificity of an entry for ``osd``, masks included; None if it does not match."""
+    section, *masks = who.split('/')
+    sections = {**_SECTIONS, f'osd.{osd.osd_id}': 2}
+    known = {f'class:{osd.device_class}': 1, f'host:{osd.host}': 2}
+    if section not in sections or not set(masks) <= set(known):
+        return None
+    return sections[section], sum(known[mask] for mask in masks)
+
+
+def _rank(who: str, osd: OsdInfo) -> Optional[int]:
+    """Specificity of an entry at the startup of ``osd``; None if it does not apply."""
+    section, *masks = who.split('/')
+    if section == f'osd.{osd.osd_id}':
+        rank = 2
+    elif section in _SECTIONS:
+        rank = _SECTIONS[section]
+    else:
+        return None
+    if is_for_a_class(who):
+        return None
+    for mask in masks:
+        kind, _, value = mask.partition(':')
+        if kind == 'host' and osd.host is not None and value != osd.host:
+            return None
+        raise UnknownMaskError(who)
+    return rank
+
 
 def own(osd_id: int) -> str:
     """The config section of one OSD."""
@@ -90,24 +163,6 @@ def decided_by(entries: Mapping[str, str], osd: OsdInfo) -> Optional[tuple[str, 
     ranked = [
         (rank, who, value)
         for who, value in entries.items()
-        if (rank := _rank(who, osd)) is not None
+        if (rank := _breadth(who, osd)) is not None
     ]
     return max(ranked)[1:] if ranked else None
-
-
-def _rank(who: str, osd: OsdInfo) -> Optional[tuple[int, int]]:
-    """Precedence of an entry for ``osd``; None if it does not apply."""
-    section, *masks = who.split('/')
-    sections = {'global': 0, 'osd': 1, own(osd.osd_id): 2}
-    if section not in sections:
-        return None
-    precision = 0
-    for mask in masks:
-        kind, _, value = mask.partition(':')
-        weight, actual = {'class': (1, osd.device_class), 'host': (2, osd.host)}.get(
-            kind, (0, None)
-        )
-        if value != actual:
-            return None
-        precision += weight
-    return sections[section], precision

@@ -7,13 +7,7 @@ from typing import Optional
 
 from ...mgr.records import ConfigEntry, OsdInfo
 from ...plan.commands import restart_command
-from ...plan.precedence import (
-    UnknownMaskError,
-    deciding_entry,
-    is_for_a_class,
-    is_own_entry,
-    reaches,
-)
+from ...plan.entries import UnknownMaskError, deciding_entry, is_for_a_class, is_own_entry, reaches
 from ...plan.records import ANNEX, OPTION
 from ..cohort import name_osds
 from ..facts import redundant_annex, release_of_osd

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo
-from rocksdb_tuner.plan.precedence import (
+from rocksdb_tuner.plan.entries import (
     UnknownMaskError,
     deciding_entry,
     entry_in_force,
