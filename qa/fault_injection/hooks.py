@@ -30,7 +30,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.operations.rollout import announce
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
-from rocksdb_tuner.setting import ReadOption
+from rocksdb_tuner.settings import ReadOption
 from rocksdb_tuner.tick import operation_control
 
 SETTINGS = Path(__file__).with_name('fault_injection.json')

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocksdb_tuner.setting import Setting
-from rocksdb_tuner.settings import SETTINGS
+from rocksdb_tuner.settings import SETTINGS, Setting
 
 from .rst_text import escaped, heading, wrapped
 

@@ -12,20 +12,52 @@ replaced as a whole) and submit changes through `submit`.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Callable, Optional, TypeVar
+from typing import Optional, Protocol, TypeVar
 
+from .advise.custom_profiles import CustomProfiles
 from .collection.records import Collection
+from .deep.reader import DeepStatsReader
+from .evaluate import unknown_manager
+from .knowledge import loader
+from .mgr.protocols import (
+    Announcements,
+    Audit,
+    ClusterReader,
+    ConfigStore,
+    CounterReader,
+    Orchestrator,
+    OsdCommands,
+    OsdQuestions,
+    ReportReader,
+    Store,
+    Upgrades,
+)
 from .observe.load_history import WorkHistory
 from .observe.trend import Trends
 from .operations.compaction.plan import CampaignPlan
 from .operations.compaction.records import CampaignRequest
 from .operations.phases import Permission
-from .requests import BusyError
+from .options.releases import release_of
+from .requests import BusyError, Requests
+from .sampler import Sampler
 from .settings import Settings
 from .snapshot import Mode, Snapshot
-from .tick.components import Components
-from .tick.published import Published
+from .steps import Steps
+from .tick.auto_apply import AutoApply
+from .tick.current_settings import ClusterState, CurrentSettings, Permissions
+from .tick.evaluation import Evaluation, Published
+from .tick.operation_control import OperationControl
+from .tick.queries import (
+    Actors,
+    DeepStatsRequests,
+    OsdQueries,
+    Start,
+    in_a_thread,
+)
+from .tick.schedule import Schedule
+from .tick.winners import Winners
 
 #: Seconds between two ticks while an operation is under way.
 ROLLOUT_PERIOD_S = 2.0
@@ -33,18 +65,115 @@ ROLLOUT_PERIOD_S = 2.0
 _T = TypeVar('_T')
 
 
-class Tuner(Components):
-    """Samples, classifies, recommends and applies, one `tick` at a time."""
+class Cluster(
+    CounterReader,
+    ReportReader,
+    ClusterReader,
+    ConfigStore,
+    OsdCommands,
+    OsdQuestions,
+    Orchestrator,
+    Upgrades,
+    Audit,
+    Announcements,
+    Protocol,
+):
+    """All cluster interfaces of the module."""
+
+
+class Tuner:
+    """Samples, classifies, recommends and applies, one `tick` at a time.
+
+    ``wall_clock`` gives seconds since the epoch, like the times of OSD reports.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        store: Store,
+        read_settings: Callable[[], Settings],
+        *,
+        manager_version: str,
+        manager_release: str,
+        wall_clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        read_mode: Optional[Callable[[], Mode]] = None,
+        run_in_background: Start = in_a_thread,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """``read_mode`` reads only the option "mode".
+
+        ``run_in_background`` starts work that waits for an OSD or a monitor.
+        """
+        self.cluster, self.clock, self.monotonic = cluster, wall_clock, monotonic
+        self.manager_version, self.manager_release = manager_version, manager_release
+        release = release_of(manager_version, manager_release)
+        manager = f'Ceph {manager_version} ({manager_release})'
+        unknown = None if release else unknown_manager(manager)
+        self.steps = Steps(wall_clock)
+        self.current = CurrentSettings(
+            read_settings, read_mode or (lambda: read_settings().mode), self.steps
+        )
+        self.operations = OperationControl(
+            cluster, store, self.steps, self.current, clock=wall_clock, monotonic=monotonic
+        )
+        self.sampler = Sampler(cluster, self.steps, self.operations.record)
+        self.cluster_state = ClusterState(cluster, self.steps)
+        self.permissions = Permissions(
+            cluster, self.steps, self.current, self.sampler, known_release=release is not None
+        )
+        self.winners = Winners(CustomProfiles(store), cluster.fsid, self.operations.start)
+        self.operations.experiment.on_winner = self.winners.remember
+        self.auto_apply = AutoApply(self.operations, cluster, monotonic)
+        self.evaluation = Evaluation(
+            self.sampler,
+            self.cluster_state,
+            self.operations,
+            self.current,
+            self.permissions,
+            self.steps,
+            CustomProfiles(store),
+            self.auto_apply.update,
+            release=release.name if release else None,
+            unknown_manager=unknown,
+        )
+        self.schedule = Schedule()
+        self.osd_queries = OsdQueries(cluster, self.steps, wall_clock, run_in_background)
+        self.deep_stats = DeepStatsRequests(
+            DeepStatsReader(cluster, store),
+            cluster,
+            run_in_background,
+            clock=wall_clock,
+            monotonic=monotonic,
+            read_mode=self.current.mode,
+            compacting=lambda: self.operations.compacting,
+            unknown_manager=unknown,
+        )
+        self.actors = Actors(
+            cluster,
+            run_in_background,
+            self.operations.name_actor,
+            clock=wall_clock,
+            sleep=sleep,
+        )
+        self.requests = Requests()
+        #: What has to be loaded, by step name and in this order; retried at every tick.
+        self._to_load: dict[str, Callable[[], object]] = {
+            'knowledge': loader.load_all,
+            'stored rollout': self.operations.driver.load,
+            'stored experiment': self.operations.experiment.load,
+            'stored campaign': self.operations.campaign.load,
+            'stored notes': self.deep_stats.load,
+            'announcements': self.operations.announce_taken_over,
+        }
+        nothing = self.evaluation.snapshot_of(Settings(mode=Mode.OFF), (), wall_clock())
+        #: The newest snapshot with its inputs; safe to read from any thread.
+        self.published = Published(nothing)
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot; safe to read from any thread."""
-        return self.publication.newest.snapshot
-
-    @property
-    def published(self) -> Published:
-        """The newest snapshot with its inputs; safe to read from any thread."""
-        return self.publication.newest
+        return self.published.snapshot
 
     @property
     def trends(self) -> Trends:
@@ -77,10 +206,28 @@ class Tuner(Components):
 
     def load(self) -> None:
         """Load the knowledge and the stored state, in the serve thread."""
-        self.startup.load()
+        for step, work in tuple(self._to_load.items()):
+            if self.steps.run(step, work):
+                del self._to_load[step]
         if self.published.inputs is None:
-            self.publication.replace(replace(self.snapshot, mode=self.current.initial_mode()))
-        self.publication.show_changes(self.clock())
+            self._publish(replace(self.snapshot, mode=self.current.initial_mode()))
+        self._show_changes(self.clock())
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        """Replace the snapshot and keep its inputs."""
+        self.published = Published(snapshot, self.published.inputs)
+
+    def _show_changes(self, now_s: float) -> None:
+        """Publish the current operations and failing steps at once."""
+        self._publish(
+            replace(
+                self.snapshot,
+                **self.operations.shown(),
+                auto_apply_refusals=self.auto_apply.refusals,
+                failing=self.steps.failing,
+                published_s=now_s,
+            )
+        )
 
     def close(self) -> None:
         """Discard pending queries; the module ends."""
@@ -100,7 +247,7 @@ class Tuner(Components):
             finally:
                 self.schedule.invalidate()
                 # Published before the caller returns, so that its next read shows the change.
-                self.publication.show_changes(self.clock())
+                self._show_changes(self.clock())
 
         return self.requests.submit(published)
 
@@ -113,7 +260,7 @@ class Tuner(Components):
     def tick(self) -> None:
         """Run the steps that are due and publish a new snapshot; `steps` has the failures."""
         now_s = self.clock()
-        if not self.startup.complete:
+        if self._to_load:
             self.load()
         settings = self.current.now()
         run, reads = self.steps.run, settings.mode is not Mode.OFF
@@ -127,7 +274,7 @@ class Tuner(Components):
         run('compaction campaign', lambda: self._drive_campaign(now_s, allowed))
         # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
-        self.publication.show_changes(now_s)
+        self._show_changes(now_s)
         self.take_requests()
         # Cluster state: useful to the operation, not required; cached for a while
         if reads:
@@ -152,7 +299,7 @@ class Tuner(Components):
         if evaluated:
             self._act_on_advice(settings, now_s)
         run('audit log', self.actors.take_answers)
-        self.publication.show_changes(now_s)
+        self._show_changes(now_s)
         self._ask_osds(now_s, may_ask=sampled and reads)
 
     def take_requests(self) -> None:
@@ -176,7 +323,7 @@ class Tuner(Components):
         done_id = self.operations.drive_campaign(now_s, allowed, self.sampler.signals())
         if done_id is not None:
             # The recommendation predates the end of the campaign: it must not be applied again.
-            self.publication.replace(self.snapshot.without_recommendation(done_id))
+            self._publish(self.snapshot.without_recommendation(done_id))
 
     def _adopt(self, now_s: float) -> None:
         operations = self.operations
@@ -211,7 +358,7 @@ class Tuner(Components):
         self.auto_apply.refusals = ()
         if settings.mode is not Mode.OFF:
             self.sampler.classify_osds(now_s)
-        self.publication.newest = self.evaluation.evaluate(cluster_map, settings, now_s)
+        self.published = self.evaluation.evaluate(cluster_map, settings, now_s)
         if not self.steps.fails('advice'):
             self.schedule.done(basis, now_s, paces_changed=paces_changed)
         return True
@@ -228,4 +375,4 @@ class Tuner(Components):
         """Query OSDs, but not during a campaign: a compacting Pacific OSD answers nothing else."""
         self.osd_queries.take()
         if may_ask and not self.operations.compacting:
-            self.osd_queries.ask(self.sampler.observer, now_s)
+            self.osd_queries.ask_osds(self.sampler.observer, now_s)

@@ -21,11 +21,10 @@ from ..deep.reader import DeepStatsRefused
 from ..mgr.protocols import CommandError
 from ..operations.errors import OperationRefused
 from ..options.verdict import BadQuestionError
-from ..plan.precedence import reaches
+from ..plan.entries import reaches
 from ..present.errors import PresentError
 from ..requests import BusyError
-from ..setting import ReadOption, SettingError
-from ..settings import SERVED, Settings, read_mode, read_settings
+from ..settings import SERVED, ReadOption, SettingError, Settings, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
 from ..tuner import Tuner
 from ..units import natural

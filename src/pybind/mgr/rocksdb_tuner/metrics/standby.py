@@ -14,8 +14,7 @@ from typing import Any, Optional, Protocol
 
 from mgr_module import MgrStandbyModule, Option
 
-from ..setting import OptionValue
-from ..settings import METRICS, METRICS_ADDRESS, METRICS_PORT, SERVED
+from ..settings import METRICS, METRICS_ADDRESS, METRICS_PORT, SERVED, OptionValue
 from .endpoint import PATH, Address, MetricsEndpoint
 
 #: All addresses of the host, in IPv4 and IPv6.

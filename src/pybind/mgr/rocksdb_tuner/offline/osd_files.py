@@ -32,7 +32,7 @@ from ..observe.sample import by_any_name, details_for, names_for, take_sample
 from ..observe.sharding import is_sharded
 from ..observe.window import Window
 from ..options.releases import known_releases
-from ..plan.precedence import UnknownMaskError, deciding_entry
+from ..plan.entries import UnknownMaskError, deciding_entry
 from ..plan.records import ANNEX, OPTION
 from .files import COMMANDS, FileName, SourceFile, checked, parse_json, parsed, text_of
 

@@ -20,7 +20,7 @@ from ..deep.reader import OsdDeepStats
 from ..judge.records import SoakPlan
 from ..plan.batches import PlannedBatch, planned_batches, soak_for
 from ..plan.commands import expected_duration_s
-from ..plan.precedence import reaches
+from ..plan.entries import reaches
 from ..plan.records import ChangeRequest
 from ..snapshot import Snapshot
 from ..units import format_ids

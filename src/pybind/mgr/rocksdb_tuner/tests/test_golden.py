@@ -64,7 +64,7 @@ OTHERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 def module_in(state: Snapshot) -> Any:
     module = Module('rocksdb_tuner', '', '')
-    module._tuner.publication.replace(state)
+    module._tuner._publish(state)
     return module
 
 

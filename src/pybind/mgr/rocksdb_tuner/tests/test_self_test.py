@@ -10,7 +10,7 @@ import pytest
 
 from rocksdb_tuner import Module
 from rocksdb_tuner.module import SELF_TESTED
-from rocksdb_tuner.setting import SettingError
+from rocksdb_tuner.settings import SettingError
 
 RECORDED = Path(__file__).parent / 'mgr/data/reef'
 

@@ -8,8 +8,7 @@ import pytest
 
 from rocksdb_tuner import Module, settings
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
-from rocksdb_tuner.setting import Setting, SettingError
-from rocksdb_tuner.settings import SETTINGS, read_mode, read_settings
+from rocksdb_tuner.settings import SETTINGS, Setting, SettingError, read_mode, read_settings
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.steps import Steps
 

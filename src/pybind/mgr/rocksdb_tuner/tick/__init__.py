@@ -1,1 +1,1 @@
-"""Components of a tick, one file each: sampling, evaluation, operations, publication."""
+"""Components of a tick: settings and permission, queries, evaluation, operations."""

@@ -1,28 +1,24 @@
-"""Background queries to OSDs: an unresponsive daemon delays nothing else.
+"""Background queries to OSDs and monitors: an unresponsive daemon delays nothing else.
 
 Each query runs in its own thread, with a few at a time and one per OSD. The serve thread processes
 the answers.
-
-Data that only OSDs have: RocksDB statistics and BlueFS files.
-
-Finds the client whose command started a change.
-
-Finds the sender of a command in the cluster's audit log: the mgr does not pass it on.
-
-The mgr logs each command with its client before it runs the command (seen on 16.2.15). The entry
-reaches the monitors a second or two later.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Optional, TypeVar
 
-from ..mgr.protocols import Audit, CommandError, OsdCommands
-from ..mgr.records import AuditLine
+from ..deep.rate import RateLimit
+from ..deep.reader import DeepStatsReader, DeepStatsRefused, OsdDeepStats
+from ..mgr.protocols import Audit, ClusterReader, CommandError, OsdCommands
+from ..mgr.records import AuditLine, OsdInfo
 from ..observe.kv_stats import offers_statistics
 from ..observe.observer import (
     KV_STATS_COMMAND,
@@ -33,6 +29,7 @@ from ..observe.observer import (
     ShardingRequest,
 )
 from ..observe.sharding import COMMAND as FILES_COMMAND
+from ..snapshot import Mode
 from ..steps import Steps
 
 _T = TypeVar('_T')
@@ -46,6 +43,10 @@ Start = Callable[[Callable[[], None]], None]
 def in_a_thread(work: Callable[[], None]) -> None:
     """Run ``work`` in a daemon thread, which does not delay the exit of ceph-mgr."""
     threading.Thread(target=work, name='rocksdb_tuner-ask', daemon=True).start()
+
+
+def _raised(error: Exception) -> None:
+    raise error
 
 
 class Queries:
@@ -73,7 +74,7 @@ class Queries:
         osd_id: int,
         work: Callable[[], _T],
         take: Callable[[_T], None] = lambda _: None,
-        failed: Callable[[Exception], None] = lambda _: None,
+        failed: Callable[[Exception], None] = _raised,
     ) -> bool:
         """Run ``work`` in the background, then ``take`` or ``failed`` in the serve thread.
 
@@ -126,38 +127,30 @@ class Queries:
 log = logging.getLogger(__name__)
 
 
-class OsdQueries:
-    """Queries a few OSDs at a time in the background."""
+#: Maximum of OSDs that are queried at the same time for recommendations.
+CONCURRENT_QUERIES = 2
+
+
+class OsdQueries(Queries):
+    """Reads what only OSDs have: RocksDB statistics and BlueFS files."""
 
     def __init__(
-        self,
-        osds: OsdCommands,
-        steps: Steps,
-        clock: Callable[[], float],
-        queries: Queries,
+        self, osds: OsdCommands, steps: Steps, clock: Callable[[], float], start: Start
     ) -> None:
+        super().__init__(CONCURRENT_QUERIES, start)
         self._osds, self._steps, self._clock = osds, steps, clock
-        self._queries = queries
-
-    def free(self, osd_id: int) -> bool:
-        """Whether this OSD can be queried now."""
-        return self._queries.free(osd_id)
-
-    def drop(self) -> None:
-        """Drop pending requests."""
-        self._queries.drop()
 
     def take(self) -> None:
         """Process the answers that arrived."""
-        self._steps.run('OSD answers', self._queries.take_answers)
+        self._steps.run('OSD answers', self.take_answers)
 
-    def ask(self, observer: Observer, now_s: float) -> None:
+    def ask_osds(self, observer: Observer, now_s: float) -> None:
         """Send the requests of ``observer``, which gets the answers."""
         self._steps.run('statistics', lambda: self._ask_kv_stats(observer, now_s))
         self._steps.run('BlueFS files', lambda: self._ask_files(observer, now_s))
 
     def _ask_kv_stats(self, observer: Observer, now_s: float) -> None:
-        for request in observer.deep_requests(now_s, self._queries.free):
+        for request in observer.deep_requests(now_s, self.free):
             self._ask_one(observer, request)
 
     def _ask_one(self, observer: Observer, request: DeepRequest) -> None:
@@ -185,10 +178,10 @@ class OsdQueries:
             if not isinstance(error, CommandError):
                 raise error
 
-        self._queries.ask(osd_id, ask, take, failed)
+        self.ask(osd_id, ask, take, failed)
 
     def _ask_files(self, observer: Observer, now_s: float) -> None:
-        for request in observer.sharding_requests(now_s, self._queries.free):
+        for request in observer.sharding_requests(now_s, self.free):
             # A request that cannot be sent now is due again at a later tick.
             self._ask_files_of(observer, request)
 
@@ -199,7 +192,7 @@ class OsdQueries:
             if not isinstance(error, CommandError):
                 raise error
 
-        self._queries.ask(
+        self.ask(
             request.osd_id,
             lambda: self._osds.tell(request.osd_id, FILES_COMMAND, {}),
             lambda text: observer.accept_files(request, text, self._clock()),
@@ -233,20 +226,26 @@ AUDIT_TRIES = 5
 AUDIT_PAUSE_S = 2.0
 
 
-class Actors:
-    """Queries the monitors in the background; without a result the actor stays unchanged."""
+class Actors(Queries):
+    """Finds the client whose command started a change, in the cluster's audit log.
+
+    The mgr does not pass it on, but logs each command with its client before it runs it (seen on
+    16.2.15). The entry reaches the monitors a second or two later. Without a result the actor stays
+    unchanged.
+    """
 
     def __init__(
         self,
         audit: Audit,
-        queries: Queries,
+        start: Start,
         name_actor: Callable[[str, str], None],
         *,
         clock: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
         """``name_actor`` gets the id of a change and its actor, in the serve thread."""
-        self._audit, self._queries, self._name_actor = audit, queries, name_actor
+        super().__init__(1, start)
+        self._audit, self._name_actor = audit, name_actor
         self._clock, self._sleep = clock, sleep
 
     def find(self, change_id: str, command: Mapping[str, object]) -> None:
@@ -266,13 +265,95 @@ class Actors:
             if found is not None:
                 self._name_actor(change_id, found)
 
-        def failed(error: Exception) -> None:
-            raise error
+        self.ask(0, ask, take)
 
-        self._queries.ask(0, ask, take, failed)
 
-    def take_answers(self) -> None:
-        self._queries.take_answers()
+#: Maximum of OSDs that are queried at the same time.
+MAX_CONCURRENT = 4
+#: After this the request continues in the background: ceph-mgr runs the commands of a module one
+#: at a time, so a waiting command blocks all others.
+ANSWER_WAIT_S = 10.0
 
-    def drop(self) -> None:
-        self._queries.drop()
+
+class DeepStatsRequests(Queries):
+    """Operators' requests for the RocksDB statistics of one OSD; command threads wait for them.
+
+    Reads statistics in the background, and restores the OSDs' options even in mode off.
+    """
+
+    def __init__(
+        self,
+        reader: DeepStatsReader,
+        cluster: ClusterReader,
+        start: Start,
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        read_mode: Callable[[], Mode],
+        compacting: Callable[[], bool],
+        unknown_manager: Optional[str],
+    ) -> None:
+        """``unknown_manager``: why the module does nothing under this mgr release, or None."""
+        super().__init__(MAX_CONCURRENT, start)
+        self._reader, self._cluster = reader, cluster
+        self._clock, self._monotonic = clock, monotonic
+        self._read_mode, self._compacting = read_mode, compacting
+        self._unknown_manager = unknown_manager
+        self._rate = RateLimit()
+
+    def load(self) -> None:
+        self._reader.load()
+
+    def restore(self, now_s: float) -> None:
+        """Restore options that an earlier request, or a previous active mgr, left enabled."""
+        if self._reader.unfinished and not self._compacting():
+            self._reader.restore(self._cluster.cluster_map(), now_s, self.ask)
+        self.take_answers()
+
+    def read(self, osd_id: int) -> OsdDeepStats:
+        """Read the RocksDB statistics of one OSD; blocks the calling thread.
+
+        Raises DeepStatsRefused, CommandError.
+        """
+        if self._read_mode() is Mode.OFF:
+            raise DeepStatsRefused(
+                errno.EPERM,
+                'the module is off; to enable it: "ceph rocksdb-tuner mode observe"',
+            )
+        if self._unknown_manager is not None:
+            raise DeepStatsRefused(errno.EOPNOTSUPP, self._unknown_manager)
+        osds = {osd.osd_id: osd for osd in self._cluster.cluster_map().osds}
+        if osd_id not in osds:
+            raise DeepStatsRefused(errno.ENOENT, f'osd.{osd_id} does not exist')
+        if self._compacting():
+            raise DeepStatsRefused(
+                errno.EBUSY, 'an OSD is being compacted; try again once the compaction is done'
+            )
+        if not self.free(osd_id):
+            raise DeepStatsRefused(
+                errno.EBUSY, f'osd.{osd_id}, or {MAX_CONCURRENT} other OSDs, did not answer yet'
+            )
+        too_often = self._rate.take(osd_id, self._monotonic())
+        if too_often is not None:
+            raise DeepStatsRefused(errno.EAGAIN, too_often)
+        return self._read_and_wait(osds[osd_id])
+
+    def _read_and_wait(self, osd: OsdInfo) -> OsdDeepStats:
+        answer: Future[OsdDeepStats] = Future()
+
+        def read() -> None:
+            try:
+                answer.set_result(self._reader.read(osd, self._clock()))
+            except Exception as error:  # noqa: BLE001 - raised again in the waiting thread
+                answer.set_exception(error)
+
+        if not self.ask(osd.osd_id, read):
+            raise DeepStatsRefused(errno.EBUSY, f'osd.{osd.osd_id} is being queried; try again')
+        try:
+            return answer.result(ANSWER_WAIT_S)
+        except FutureTimeoutError:
+            raise DeepStatsRefused(
+                errno.ETIMEDOUT,
+                f'osd.{osd.osd_id} did not answer within {ANSWER_WAIT_S:.0f}s; its options are '
+                'restored once it does',
+            ) from None

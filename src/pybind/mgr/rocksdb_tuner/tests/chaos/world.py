@@ -29,7 +29,7 @@ from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.fake_cluster import VERSIONS
 from rocksdb_tuner.tests.operations.rollout.conftest import Run
-from rocksdb_tuner.tick.published import Published
+from rocksdb_tuner.tick.evaluation import Published
 from rocksdb_tuner.tuner import Tuner
 
 from .cluster import ChaosCluster

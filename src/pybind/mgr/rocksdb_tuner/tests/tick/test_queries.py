@@ -16,7 +16,7 @@ from rocksdb_tuner.deep.reader import DeepStatsRefused
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.snapshot import Mode
-from rocksdb_tuner.tick import deep_stats
+from rocksdb_tuner.tick import queries
 from rocksdb_tuner.tick.queries import Queries, in_a_thread
 
 from ..query_command import ask
@@ -90,7 +90,7 @@ def test_queries_from_before_mode_off_are_dropped() -> None:
 def test_query_timeout_ends_it_and_restores_the_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(deep_stats, 'ANSWER_WAIT_S', 0.2)
+    monkeypatch.setattr(queries, 'ANSWER_WAIT_S', 0.2)
     world = Hanging(1)
     world.run(10)
     with pytest.raises(DeepStatsRefused, match='did not answer within') as refusal:
