@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .layout import CHECKOUT, QA
@@ -40,6 +42,25 @@ def copy_module(folder: Path) -> Path:
         copy,
         ignore=shutil.ignore_patterns('tests', '__pycache__'),
     )
+    return copy
+
+
+@contextmanager
+def held(module: Path, command: str) -> Iterator[None]:
+    """A copy of the module, made by `copy_module_with_hold`, waits before this command to OSDs."""
+    file = module / 'held'
+    file.write_text(command)
+    try:
+        yield
+    finally:
+        file.unlink()
+
+
+def copy_module_with_hold(folder: Path) -> Path:
+    copy = copy_module(folder)
+    shutil.copy(QA / 'fault_injection/held.py', copy / 'held.py')
+    with (copy / '__init__.py').open('a') as file:
+        file.write('\nfrom . import held\n')
     return copy
 
 

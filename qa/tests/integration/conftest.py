@@ -1,5 +1,7 @@
 """Fixtures and hooks for all tests on real clusters."""
 
+from shared_cluster import cluster, shared_cluster, tuner
+
 from cluster_reports import (
     pytest_configure,
     pytest_runtest_call,
@@ -17,6 +19,7 @@ from fault_clusters import (
 )
 
 __all__ = [
+    'cluster',
     'fault_clusters',
     'pytest_collection_modifyitems',
     'pytest_configure',
@@ -27,5 +30,7 @@ __all__ = [
     'pytest_runtest_teardown',
     'pytest_sessionfinish',
     'scenario',
+    'shared_cluster',
     'shared_scenario',
+    'tuner',
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,7 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from harness import Cluster, ClusterSpec, Progress
+from harness import Cluster, Progress
 from harness.host import Host
 from harness.packages import install
 from harness.ports import PortBlock
@@ -94,19 +93,6 @@ def test_promtool_accepts_the_metrics_of_every_state(promtool: str) -> None:
 def test_promtool_accepts_the_alert_rules_and_their_tests_pass(promtool: str) -> None:
     for words in (['check', 'rules', *map(str, RULES)], ['test', 'rules', 'test_alerts.yml']):
         subprocess.run([promtool, *words], cwd=MIXIN / 'tests_alerts', check=True)
-
-
-@pytest.fixture(scope='module')
-def cluster(release: str) -> Iterator[Cluster]:
-    directory = tempfile.mkdtemp(prefix='tuner-metrics-')
-    with Cluster.up(ClusterSpec(release=release, osds=3, mgrs=2), directory, Progress()) as made:
-        made.ceph('config', 'set', 'mgr', f'{OPTION}/sample_interval', '5')
-        yield made
-
-
-@pytest.fixture(scope='module')
-def tuner(cluster: Cluster) -> ModuleClient:
-    return ModuleClient(cluster)
 
 
 @pytest.fixture(scope='module')
