@@ -99,8 +99,8 @@ $(TOX):
 check: export ROCKSDB_TUNER_CHAOS_SEED ?= check
 check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
-# Long enough for a round or two of each; `make fuzz` takes its time
-check: export ROCKSDB_TUNER_FUZZ_SECONDS ?= 180
+# A round or so of each; `make fuzz` takes its time
+check: export ROCKSDB_TUNER_FUZZ_SECONDS ?= 90
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,doc || exit; \
