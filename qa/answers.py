@@ -16,27 +16,21 @@ _MGR = Path(__file__).resolve().parents[1] / 'src/pybind/mgr'
 if __name__ == '__main__':
     sys.path[:0] = [str(_MGR), str(Path(__file__).resolve().parent / 'doubles')]
 
-from rocksdb_tuner.present.answers.catalogue import ANSWERS  # noqa: E402
-from rocksdb_tuner.present.json_schema import json_schema  # noqa: E402
-from rocksdb_tuner.present.typescript import typescript  # noqa: E402
+from rocksdb_tuner.present.schema import json_schema, typescript  # noqa: E402
+from rocksdb_tuner.present.views import VIEWS  # noqa: E402
 
 SCHEMAS = _MGR / 'rocksdb_tuner/present/schemas'
 _OSD_PAGE = _MGR / 'dashboard/frontend/src/app/ceph/cluster/osd'
 TYPES = _OSD_PAGE / 'osd-rocksdb-tuner/panel/answers.ts'
-#: What the tab asks for.
-_OF_TAB = (
-    'experiment-plan', 'explain-ls', 'findings', 'growth', 'history', 'operation', 'osd-map',
-    'plan', 'profile-ls', 'recommend', 'recommend-all', 'recommend-detail', 'status', 'trend',
-)  # fmt: skip
 
 
 def results() -> Mapping[Path, str]:
     """The text of each file."""
     schemas = {
-        SCHEMAS / f'{name}.schema.json': json.dumps(json_schema(name, answer), indent=2) + '\n'
-        for name, answer in ANSWERS.items()
+        SCHEMAS / f'{name}.schema.json': json.dumps(json_schema(name, view), indent=2) + '\n'
+        for name, view in VIEWS.items()
     }
-    return {**schemas, TYPES: typescript(ANSWERS[name] for name in _OF_TAB)}
+    return {**schemas, TYPES: typescript(view for view in VIEWS.values() if view.in_tab)}
 
 
 if __name__ == '__main__':

@@ -34,7 +34,7 @@ from rocksdb_tuner.advise.whatif.situation import situation_without_osd  # noqa:
 from rocksdb_tuner.advise.whatif.tree import tree  # noqa: E402
 from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
 from rocksdb_tuner.options.releases import known_releases  # noqa: E402
-from rocksdb_tuner.present import render  # noqa: E402
+from rocksdb_tuner.present import views  # noqa: E402
 from rocksdb_tuner.workload.records import WorkloadClass  # noqa: E402
 
 RESULTS = BENCH / 'results'
@@ -110,9 +110,12 @@ def _speed(arguments: argparse.Namespace) -> None:
         )
         situation = situation_without_osd(release, message)
         for name, answer in (
-            ('model', lambda o=options, s=situation: render.model(tree(o, s), 'json')),
-            ('model, plain', lambda o=options, s=situation: render.model(tree(o, s), 'plain')),
-            ('profile derive', lambda s=situation: render.derivation(derive(s), 'json')),
+            ('model', lambda o=options, s=situation: views.show('model', tree(o, s))),
+            (
+                'model, plain',
+                lambda o=options, s=situation: views.show('model', tree(o, s), 'plain'),
+            ),
+            ('profile derive', lambda s=situation: views.show('profile-derive', derive(s))),
         ):
             begin_s = time.perf_counter()
             answer()

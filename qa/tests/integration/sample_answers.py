@@ -43,8 +43,11 @@ from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.plan.records import Purpose
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.answers.advice import in_full, plan_of
 from rocksdb_tuner.present.answers.operations import LastOperations
+from rocksdb_tuner.present.answers.osd import growth_of, trends_of
+from rocksdb_tuner.present.subjects import facts_of
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
@@ -73,32 +76,38 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
     """The answer by the end of its path."""
     snapshot = in_state(of_size(osds), state)
     texts = {
-        '': render.status(snapshot, 'json'),
-        '/findings': render.findings(snapshot, 'json'),
-        '/recommendation': render.recommend(snapshot, 'json'),
-        '/map': render.osd_map(snapshot),
-        '/operation': render.operation(LastOperations.of(snapshot), 'json'),
-        '/history': render.history(snapshot, 'json'),
-        '/option': render.option_list(tuple(all_options().values()), 'json'),
-        '/trend': render.trend(
-            [(osd, trend(osd, 0.72 if state == 'verdict' and osd == 0 else 1)) for osd in range(5)],
-            None,
+        '': views.show('status', snapshot),
+        '/findings': views.show('findings', snapshot),
+        '/recommendation': views.show('recommend', snapshot),
+        '/map': views.show('osd-map', snapshot),
+        '/operation': views.show('operation', LastOperations.of(snapshot)),
+        '/history': views.show('history', snapshot.history),
+        '/option': views.show('explain-ls', tuple(all_options().values())),
+        '/trend': views.show(
+            'trend',
+            trends_of(
+                [
+                    (osd, trend(osd, 0.72 if state == 'verdict' and osd == 0 else 1))
+                    for osd in range(5)
+                ],
+                None,
+            ),
         ),
     }
     for recommendation in snapshot.recommendations:
         path = f'/recommendation/{recommendation.recommendation_id}'
-        texts[path] = render.show(recommendation, 'json')
+        texts[path] = views.show('recommend-detail', in_full(recommendation, None))
         if recommendation.kind is not Kind.COMPACT:
-            texts[f'{path}/plan'] = render.plan(recommendation, samples.SOAK, 'json')
+            texts[f'{path}/plan'] = views.show('plan', plan_of(recommendation, samples.SOAK))
     found = {path: json.loads(text) for path, text in texts.items()}
     found['/candidates'] = all_decisions()
     found['/experiment/plan'] = plan()
     if state in EXPERIMENTS:
         found['/operation'] = EXPERIMENTS[state]()
-    found['/profile'] = json.loads(render.profile_list(profiles(), 'json'))
+    found['/profile'] = json.loads(views.show('profile-ls', profiles()))
     if snapshot.osds:
         first = snapshot.osds[0].info.osd_id
-        grown = json.loads(render.growth(snapshot, first, growth()))
+        grown = json.loads(views.show('growth', growth_of(facts_of(snapshot, first), growth())))
         found |= {f'/osd/{facts.info.osd_id}/growth': grown for facts in snapshot.osds}
     return found
 

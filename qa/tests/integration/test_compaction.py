@@ -83,7 +83,7 @@ def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
     assert shown['commands'] == ['ceph rocksdb-tuner compact osd/class:ssd']
     plan = tuner.json('apply', offer['id'], '--dry-run', schema='compact-plan')
     assert (plan['recommendation'], plan['who']) == (offer['id'], 'osd/class:ssd')
-    assert plan['read_bytes'] == sum(osd['read_bytes'] for osd in plan['osds']) > 3 * 300e6
+    assert plan['bytes'] == sum(osd['bytes'] for osd in plan['osds']) > 3 * 300e6
     assert not [guard for guard in plan['guards'] if guard['open'] is False]
     assert campaign(tuner) is None
     tuner.plain('apply', offer['id'])
@@ -167,7 +167,7 @@ def test_tombstones_of_one_osd_are_compacted_on_demand(tuner: ModuleClient) -> N
     tuner.cluster.ceph('osd', 'unset', 'noout')
     (planned,) = plan['osds']
     assert [g['guard'] for g in plan['guards'] if g['open'] is False] == ['flags and health']
-    assert planned['free_bytes'] > planned['needed_bytes'] > 0
+    assert planned['free_bytes'] > planned['bytes'] > 0
     assert planned['skipped'] is None
     assert tuner.operation() == before
     print(tuner.plain('compact', 'osd.1', '--dry-run'))
@@ -177,4 +177,4 @@ def test_tombstones_of_one_osd_are_compacted_on_demand(tuner: ModuleClient) -> N
     print(tuner.plain('operation', 'status'))
     (osd,) = state['osds']
     assert (state['who'], state['recommendation'], state['outcome']) == ('osd.1', None, 'done')
-    assert osd['after_bytes'] < osd['before_bytes'] <= planned['read_bytes'] * 1.2
+    assert osd['after_bytes'] < osd['before_bytes'] <= planned['bytes'] * 1.2

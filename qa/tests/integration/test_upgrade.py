@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,11 @@ from module_client import ALTERNATE_2019, OPTION, ModuleClient
 pytestmark = pytest.mark.integration
 
 OLDEST = 'pacific'
+
+
+def manager_files(tuner: ModuleClient) -> Any:
+    """The check of `doctor` that names managers without the module."""
+    return next(c for c in tuner.json('doctor', schema='doctor') if c['id'] == 'manager-files')
 
 
 @pytest.fixture
@@ -103,22 +109,19 @@ def test_module_survives_replacement_removal_and_return_of_its_files(
     standby = cluster.ceph_json('mgr', 'dump')['standbys'][0]['name']
     cluster.stop_daemon(f'mgr.{standby}')
     cluster.start_daemon(f'mgr.{standby}')
-    lacking = tuner.wait_for(
-        lambda: [m for m in tuner.status()['managers'] if not m['has_module']],
+    tuner.wait_for(
+        lambda: f'mgr.{standby}' in manager_files(tuner)['summary'],
         120,
         'the standby without the files to be named',
     )
-    assert [m['name'] for m in lacking] == [standby]
-    assert lacking[0]['host'] is not None
+    assert manager_files(tuner)['ok'] is False
     assert f'mgr.{standby}' in tuner.plain('status')
 
     # Back, and the other manager takes over: nothing that was stored is lost.
     aside.rename(files)
     cluster.stop_daemon(f'mgr.{standby}')
     cluster.start_daemon(f'mgr.{standby}')
-    tuner.wait_for(
-        lambda: all(m['has_module'] for m in tuner.status()['managers']), 120, 'both have it'
-    )
+    tuner.wait_for(lambda: manager_files(tuner)['ok'] is True, 120, 'both have it')
     cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
     cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
 

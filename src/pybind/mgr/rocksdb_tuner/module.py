@@ -19,7 +19,7 @@ from .metrics.text import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand
 from .observe.sample import ALL_OPERATIONS
-from .present import render
+from .present.health import failing_checks, health_checks
 from .settings import METRICS_OSD_LIMIT, SETTINGS, read_mode, read_settings
 from .snapshot import Mode
 from .steps import reason_of
@@ -138,12 +138,12 @@ class Module(MgrModule):
         snapshot = replace(self._tuner.snapshot, failing=steps.failing)
 
         def publish() -> None:
-            self.set_health_checks(render.health_checks(snapshot, metrics_problem))
+            self.set_health_checks(health_checks(snapshot, metrics_problem))
 
         if not steps.run('health checks', publish):
             steps.run(
                 'fallback health check',
-                lambda: self.set_health_checks(render.failing_checks(steps.failing, None)),
+                lambda: self.set_health_checks(failing_checks(steps.failing, None)),
             )
 
     def _serve_metrics(self) -> Optional[str]:

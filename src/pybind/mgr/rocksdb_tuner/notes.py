@@ -1,6 +1,7 @@
-"""Notes on the `Annotated` types of answer fields.
+"""Notes on the `Annotated` types of fields, by which records are answers of the module.
 
-A text note describes the field in the JSON Schema.
+A text note describes the field in the JSON Schema. A field or property whose type has no note is
+not part of an answer.
 """
 
 from __future__ import annotations
@@ -52,8 +53,30 @@ class Named:
 
 
 @dataclass(frozen=True)
+class AsTime:
+    """Seconds since the epoch, shown as ISO 8601 in UTC."""
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """The number may be infinite or undefined, which is shown as null."""
+
+
 class InPlace:
-    """Fields of the record are inlined into the parent object."""
+    """Fields of the record are inlined into the parent object: only those with ``names``, if any.
+
+    All of them are null if the record is None.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+class Picked:
+    """Only these fields of the record are shown; all of them are null if it is None."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
 
 
 Count = Annotated[int, Bounds(0)]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Optional, TypedDict
+from typing import Annotated, Optional, TypedDict
 
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .advise.weighing import Assessment
 from .mgr.records import ManagerInfo
+from .notes import Amount, Count
 from .observe.report_interval import Reports
 from .operations.compaction.records import CampaignState
 from .operations.experiment.records import ExperimentState
@@ -32,16 +33,30 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True)
 class Sampling:
-    #: None offline: the data is from files.
-    interval_s: Optional[float]
-    #: OSDs with at least one usable sample.
-    osds: int
-    last_sample_age_s: Optional[float]
-    #: CPU time of a tick: mean of those from the evaluation before the last to the last.
-    tick_ms: Optional[float]
-    #: How often OSDs report, and whether that is often enough; None: unknown.
-    report_interval_s: Optional[float] = None
-    reports: Optional[Reports] = None
+    """Sampling of the OSDs."""
+
+    interval_s: Annotated[
+        Optional[Amount],
+        'Interval between two samples in seconds; null without sampling, as in offline.',
+    ]
+    osds: Annotated[Count, 'OSDs with at least one usable sample.']
+    last_sample_age_s: Annotated[
+        Optional[Amount], 'Age of the newest report of an OSD, in seconds.'
+    ]
+    tick_ms: Annotated[
+        Optional[Amount],
+        'CPU time of a sampling with its share of the evaluations, in milliseconds.',
+    ]
+    report_interval_s: Annotated[
+        Optional[Amount],
+        'Measured interval between two reports of an OSD (mgr_stats_period), in seconds; null '
+        'if unknown, as in offline.',
+    ] = None
+    reports: Annotated[
+        Optional[Reports],
+        'Whether OSDs report often enough: ok, slow (too rarely to be judged) or none; null '
+        'if unknown, as in offline.',
+    ] = None
 
 
 class ShownOperations(TypedDict):
@@ -107,6 +122,11 @@ class Snapshot:
     @property
     def recommendations(self) -> tuple[Recommendation, ...]:
         return tuple(r for a in self.assessments for r in a.recommendations)
+
+    @property
+    def all_notices(self) -> tuple[str, ...]:
+        """Limitations and problems of the module, in sentences."""
+        return (*self.limitations, *self.notices, *(step.sentence for step in self.failing))
 
     def without_recommendation(self, recommendation_id: str) -> Snapshot:
         return replace(

@@ -61,9 +61,10 @@ def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
             return {ANY_NAME: (kind_of_all, 'One for each name', True)}
         return {name: (_type(part, defs), _text(part, defs)) for name, part in names.items()}
     if kind == 'array':
-        if 'items' not in schema or _kind(schema['items']) == 'anything':
+        items = schema.get('items', {})
+        if _kind(items) == 'anything' and 'anyOf' not in items:
             return list
-        item = _type(schema['items'], defs)
+        item = _type(items, defs)
         # The dashboard does not support lists of lists.
         return list if isinstance(item, list) or item is list else [item]
     return _TYPES.get(kind, str)

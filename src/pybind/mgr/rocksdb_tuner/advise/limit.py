@@ -185,7 +185,8 @@ def limit_of(group: GroupFacts) -> Limit:
     latencies = [o.details.latency for o in group.osds if words and o.details is not None]
     times_ms = {name: sum(getattr(seen, name, None) or 0.0 for seen in latencies) for name in words}
     longest = max(times_ms, key=lambda name: times_ms[name], default='')
-    return replace(found, part=words[longest]) if times_ms.get(longest) else found
+    found = replace(found, part=words[longest]) if times_ms.get(longest) else found
+    return replace(found, relief=relief_of(found))
 
 
 def _limit_of(group: GroupFacts) -> Limit:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Mapping, Optional
 
 from ..knowledge import loader
-from ..notes import Count, Share
+from ..notes import Count, Named, Share, Time
 from ..options.catalogue import catalogue
 from ..options.grammar import same_meaning
 from ..options.releases import KnownRelease
@@ -50,34 +50,34 @@ class Storage(str, Enum):
 
 @dataclass(frozen=True)
 class PublishedEvidence:
-    """One published figure."""
+    """A published measurement."""
 
-    workload: WorkloadClass
-    metric: str
-    unit: str
-    #: A profile's name, or a description.
-    baseline: str
-    #: None if only the change was published.
-    baseline_value: Optional[float]
-    value: float
-    change_percent: float
-    setup: str
-    #: Whether `predict` uses the figure if all of the following match.
-    headline: bool
-    source: Source
-    #: Effective options of the baseline.
-    baseline_options: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: Names of the measured releases; empty: unknown.
-    releases: tuple[str, ...] = ()
-    #: Empty: unknown.
-    hardware: tuple[Storage, ...] = ()
+    workload: Annotated[WorkloadClass, 'Workload of the measurement.']
+    metric: Annotated[str, 'Metric of the measurement.']
+    unit: Annotated[str, 'Unit of the values.']
+    baseline: Annotated[str, 'Baseline of the comparison.']
+    baseline_value: Annotated[
+        Optional[float], 'Value of the baseline; null: only the change was published.'
+    ]
+    value: Annotated[float, 'Measured value.']
+    change_percent: Annotated[float, 'Change relative to the baseline, in percent.']
+    setup: Annotated[str, 'Hardware and load of the measurement.']
+    headline: Annotated[bool, 'Whether predictions use this measurement.']
+    source: Annotated[Source, 'The publication.']
+    baseline_options: Annotated[
+        Mapping[str, str],
+        'Effective options of the baseline; predictions use the measurement only if these are '
+        'in effect.',
+    ] = field(default_factory=dict, hash=False)
+    releases: Annotated[tuple[str, ...], 'Releases of the measurement; empty: unknown.'] = ()
+    hardware: Annotated[tuple[Storage, ...], 'Hardware of the measurement; empty: unknown.'] = ()
 
 
 @dataclass(frozen=True)
 class SuitabilityRule:
     """Suitability of a profile for a workload and RocksDB versions (inclusive)."""
 
-    workload: WorkloadClass
+    workload: Annotated[WorkloadClass, 'The workload.']
     rocksdb_min: Annotated[str, 'Oldest RocksDB version.']
     rocksdb_max: Annotated[Optional[str], 'Newest RocksDB version; null: no upper limit.']
     only_as_release_default: Annotated[
@@ -103,50 +103,62 @@ class Hardware:
 class Provenance:
     """The experiment that found a custom profile; None: unknown, or not bounded."""
 
-    experiment_id: str
-    #: FSID of the cluster.
-    cluster: Optional[str]
-    #: ISO 8601, UTC.
-    started: Optional[str]
-    who: str
-    release: Optional[str]
-    workload: Optional[str]
-    hardware: Optional[str]
-    #: The judged signal, and its change relative to the old option string.
-    signal: str
-    change_percent: Optional[float]
-    low_percent: Optional[float]
-    high_percent: Optional[float]
+    experiment_id: Annotated[str, Named('experiment'), 'Id of the experiment.']
+    cluster: Annotated[Optional[str], 'FSID of the cluster; null: unknown.']
+    started: Annotated[Optional[Time], 'Start of the experiment. ISO 8601, UTC.']
+    who: Annotated[str, 'Config mask of the group.']
+    release: Annotated[Optional[str], 'Release of the group; null: unknown.']
+    workload: Annotated[Optional[str], 'Workload of the group; null: unknown.']
+    hardware: Annotated[Optional[str], 'Storage of the group; null: unknown.']
+    signal: Annotated[str, 'The judged signal that was compared.']
+    change_percent: Annotated[Optional[float], 'Its change; null: unknown.']
+    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.']
+    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.']
 
 
 @dataclass(frozen=True)
 class Profile:
     """A named option string."""
 
-    name: str
-    title: str
-    #: `bluestore_rocksdb_options`, exactly as published.
-    options: str
-    #: Names of the releases whose default it is.
-    release_defaults: tuple[str, ...]
-    suitability: tuple[SuitabilityRule, ...]
-    hardware: Hardware
-    evidence: tuple[PublishedEvidence, ...]
-    cautions: tuple[str, ...]
+    name: Annotated[str, 'Name of the profile.']
+    title: Annotated[str, 'Short description.']
+    options: Annotated[str, 'bluestore_rocksdb_options, exactly as published.']
+    release_defaults: Annotated[tuple[str, ...], 'Releases with this profile as the default.']
+    suitability: Annotated[tuple[SuitabilityRule, ...], 'Workloads that it suits.']
+    hardware: Annotated[Hardware, 'Hardware that it suits.']
+    evidence: Annotated[tuple[PublishedEvidence, ...], 'Published measurements.']
+    cautions: Annotated[tuple[str, ...], 'Cautions.']
     #: Why it should no longer be used, if so. `recognize` sets it for the release.
-    superseded: Optional[str]
-    #: First RocksDB version with ``superseded``.
-    superseded_from_rocksdb: Optional[str]
-    source: str
-    #: Releases of a custom profile. Empty: built-in.
-    own_releases: tuple[str, ...] = ()
-    #: None: not from an experiment.
-    provenance: Optional[Provenance] = None
+    superseded: Annotated[Optional[str], 'Why it should no longer be used; null: not superseded.']
+    superseded_from_rocksdb: Annotated[
+        Optional[str], 'RocksDB version from which it is superseded.'
+    ]
+    source: Annotated[str, 'Publication of the profile.']
+    own_releases: Annotated[
+        tuple[str, ...], 'Releases of a custom profile; empty for a built-in profile.'
+    ] = ()
+    provenance: Annotated[
+        Optional[Provenance], 'The experiment that found it; null: not from an experiment.'
+    ] = None
 
     @property
-    def own(self) -> bool:
-        """Whether it is a custom profile; only an experiment can make one recommended."""
+    def own(
+        self,
+    ) -> Annotated[
+        bool, 'Whether it is a custom profile; only an experiment can make one recommended.'
+    ]:
         return bool(self.own_releases)
+
+    @property
+    def workloads(
+        self,
+    ) -> Annotated[tuple[WorkloadClass, ...], 'Workloads that it is designed for.']:
+        """Without those that merely have it as the default."""
+        return tuple(
+            dict.fromkeys(
+                rule.workload for rule in self.suitability if not rule.only_as_release_default
+            )
+        )
 
 
 @dataclass(frozen=True)

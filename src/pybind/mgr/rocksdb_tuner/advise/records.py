@@ -7,13 +7,14 @@ from enum import Enum
 from typing import Annotated, Mapping, NamedTuple, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo, Place
-from ..notes import Amount, Named, OsdId
+from ..notes import Amount, InPlace, Named, NotEmpty, OsdId, Picked, Share
 from ..observe.deep import RocksdbTimes
 from ..observe.details import Details
 from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
 from ..observe.trend import Forecast
+from ..options.grammar import OptionDifference, difference
 from ..plan.records import ANNEX, OPTION, ChangeRequest
 from ..workload.records import Evidence, Workload
 
@@ -69,12 +70,22 @@ class Resource(str, Enum):
 
 @dataclass(frozen=True)
 class Limit:
-    resource: Resource
-    #: 0..1, 0 for UNKNOWN.
-    confidence: float
-    evidence: tuple[Evidence, ...] = ()
-    #: The part of a write that takes the time in it; None: unknown, or no matter of time.
-    part: Optional[str] = None
+    """Current bottleneck of the clients."""
+
+    resource: Annotated[
+        Resource,
+        'Limiting resource; "none": no measured resource is limiting; "unknown": not enough data.',
+    ]
+    confidence: Annotated[Share, 'Confidence, 0..1; 0 for "unknown".']
+    evidence: Annotated[tuple[Evidence, ...], 'Measurements that support it.'] = ()
+    part: Annotated[
+        Optional[str],
+        'Part of a write that takes the time in it, such as "flushing the data device"; null: '
+        'unknown.',
+    ] = None
+    relief: Annotated[
+        Optional[str], 'What would relieve it; null if nothing is known to limit.'
+    ] = None
 
 
 UNKNOWN_LIMIT = Limit(Resource.UNKNOWN, 0.0)
@@ -84,43 +95,54 @@ UNKNOWN_LIMIT = Limit(Resource.UNKNOWN, 0.0)
 class NextStart:
     """The configured options of one OSD: the option string with its annex, judged as one."""
 
-    #: Option string after the next start; None: unknown.
-    next_start: Optional[str]
+    next_start: Annotated[Optional[str], 'Option string after the next start; null: unknown.']
     #: The part of it from `bluestore_rocksdb_options_annex`.
     next_annex: str
-    #: The config store entry in force for this OSD; None if there is none.
-    deciding_who: Optional[str]
+    deciding_who: Annotated[
+        Optional[str], 'Config mask of the entry that takes precedence for the OSD.'
+    ]
     #: The config store entry of this OSD's annex; None if there is none.
     annex_who: Optional[str]
-    #: Whether the OSD would start with it; None: unknown.
-    starts: Optional[bool]
+    starts: Annotated[Optional[bool], 'Whether the OSD would start with it; null: unknown.']
     #: The config store entries because of which that is not certain.
     culprits: tuple[ConfigEntry, ...]
 
 
 @dataclass(frozen=True)
 class OsdOptions(NextStart):
-    """The option string of one OSD: running, after the next restart, and its source.
+    """Running options of an OSD, and its options after the next start.
 
     Strings are ``bluestore_rocksdb_options`` with the annex appended.
     """
 
     osd_id: int
-    running: str
-    #: Of the main option: "default", "mon", "file", "env", "cmdline" or "override".
-    source: str
-    #: A restart would apply the configured options; None: unknown.
-    pending_restart: Optional[bool]
-    #: ceph.conf, the environment or the command line overrides the config store.
-    overruled: bool
-    #: The part of ``running`` from `bluestore_rocksdb_options_annex`.
-    annex: str
-    #: Name of the profile of ``running``; None if it is not a known profile.
-    profile: Optional[str]
+    running: Annotated[str, 'Running option string, including the annex.']
+    source: Annotated[
+        str,
+        'Source of the running value: "default", "mon", "file", "env", "cmdline" or "override".',
+    ]
+    pending_restart: Annotated[
+        Optional[bool],
+        'Whether a restart would apply the configured options; false if the OSD would not '
+        'start with them.',
+    ]
+    overruled: Annotated[
+        bool, 'Whether ceph.conf, the environment or the command line overrides the config store.'
+    ]
+    annex: Annotated[str, 'bluestore_rocksdb_options_annex, as part of the option strings.']
+    profile: Annotated[Optional[str], 'Name of the running profile; null: none, or unknown.']
     #: The OSD's own entry is in force, and without it the release's default would be.
     own_entry_only: bool = False
     #: Without the entry of its annex this OSD would start without an annex.
     annex_by_entry_only: bool = False
+
+    @property
+    def difference(
+        self,
+    ) -> Annotated[
+        Optional[tuple[OptionDifference, ...]], 'Changes at the next restart; null: unknown.'
+    ]:
+        return None if self.next_start is None else difference(self.running, self.next_start)
 
     @property
     def kept_annex(self) -> str:
@@ -139,25 +161,31 @@ class Setting(NamedTuple):
 class OsdFacts(NamedTuple):
     """Everything known about one OSD at one time."""
 
-    info: OsdInfo
-    signals: Optional[Signals]
+    info: Annotated[OsdInfo, InPlace()]
+    signals: Annotated[Optional[Signals], InPlace()]
     workload: Optional[Workload]
-    options: Optional[OsdOptions]
-    #: The latest detailed sample.
-    details: Optional[Details] = None
-    #: Only for an OSD with a dedicated DB device.
-    forecast: Optional[Forecast] = None
-    #: RocksDB's own statistics, if enabled.
-    rocksdb_times: Optional[RocksdbTimes] = None
-    #: Whether RocksDB is sharded into column families.
-    sharded: Optional[bool] = None
+    options: Annotated[Optional[OsdOptions], Picked()]
+    details: Annotated[Optional[Details], InPlace()] = None
+    forecast: Annotated[
+        Optional[Forecast], 'Forecast of a full DB device; null without a dedicated device.'
+    ] = None
+    rocksdb_times: Annotated[Optional[RocksdbTimes], InPlace()] = None
+    sharded: Annotated[Optional[bool], 'Whether its RocksDB is sharded into column families.'] = (
+        None
+    )
     #: The watched options that are set, by name; None: not reported yet.
     settings: Optional[Mapping[str, Setting]] = None
-    #: The last observed start.
-    last_start: Optional[LastStart] = None
+    last_start: Annotated[
+        Optional[LastStart], 'The last restart that the active mgr observed; null: none.'
+    ] = None
 
     @property
-    def write_latency(self) -> Optional[WriteLatency]:
+    def write_latency(
+        self,
+    ) -> Annotated[
+        Optional[WriteLatency],
+        'Breakdown of client write latency; null before two detailed samples.',
+    ]:
         """Breakdown of the write latency, including RocksDB's own times if available."""
         latency = self.details.latency if self.details else None
         if latency is None or self.rocksdb_times is None:
@@ -170,20 +198,22 @@ class OsdFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """OSDs of one device class, with similar hardware and mostly the same workload."""
+    """The OSDs of one device class."""
 
     device_class: str
     workload: Optional[Workload]
     osds: tuple[OsdFacts, ...]
-    #: The limit of its clients under this workload.
-    limit: Limit = UNKNOWN_LIMIT
+    limit: Annotated[Limit, 'Current bottleneck of the clients of the group.'] = UNKNOWN_LIMIT
     #: Per OSD. Not reported by any daemon, so known only from an operator's override.
     cores: Optional[int] = None
 
     @property
-    def who(self) -> str:
-        """The config mask of this group."""
+    def who(self) -> Annotated[str, 'Config mask of the group.']:
         return f'osd/class:{self.device_class}'
+
+    @property
+    def osd_ids(self) -> Annotated[tuple[OsdId, ...], Named('osds'), 'Ids of the OSDs.']:
+        return tuple(facts.info.osd_id for facts in self.osds)
 
 
 class FindingEvidence(NamedTuple):
@@ -237,28 +267,26 @@ class MeasuredArm(NamedTuple):
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason in one sentence, with its source."""
+    """A reason for the change."""
 
-    statement: str
-    source: str
+    statement: Annotated[str, 'The reason, as a sentence.']
+    source: Annotated[str, 'Source of the statement.']
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted change of one signal in percent, with an interval.
+    """Predicted effect of a change on one signal.
 
     The model's interval covers 80% of the comparisons with real OSDs. For a published effect
     ``low_percent`` may be 0, since other hardware may not gain.
     """
 
-    #: In words: "4 KiB random write IOPS".
-    metric: str
-    #: The measured signal as in `osd`: "write_iops".
-    signal: str
-    estimate_percent: float
-    low_percent: float
-    high_percent: float
-    basis: str
+    metric: Annotated[str, 'The metric that would change.']
+    signal: Annotated[str, 'Name of the corresponding signal in the osd command.']
+    estimate_percent: Annotated[float, 'Most likely change, in percent.']
+    low_percent: Annotated[float, 'Lower end of the expected change, in percent.']
+    high_percent: Annotated[float, 'Upper end of the expected change, in percent.']
+    basis: Annotated[str, 'Published measurement or model behind the prediction.']
 
 
 @dataclass(frozen=True)
@@ -281,38 +309,64 @@ class Recommendation:
     """A change of option strings with its reasons, risk, commands and rollback."""
 
     #: The same recommendation has the same id at every tick and after a failover.
-    recommendation_id: str
-    kind: Kind
-    #: The final mask, for `ceph config set`.
-    who: str
+    recommendation_id: Annotated[
+        str, Named('id'), 'Id of the recommendation; stable as long as the advice is the same.'
+    ]
+    kind: Annotated[Kind, 'Kind of change; "manual": a remedy other than a configuration change.']
+    who: Annotated[str, 'Config mask that the final setting applies to.']
     #: In rollout order, the canary first.
-    osds: tuple[int, ...]
+    osds: Annotated[tuple[OsdId, ...], 'OSDs in the order in which they would be changed.']
     #: None if the result is no known profile.
-    profile: Optional[str]
-    options_from: str
-    options_to: str
-    reasons: tuple[Reason, ...]
+    profile: Annotated[
+        Optional[str], 'Profile of the new option string; null if it matches no profile.'
+    ]
+    options_from: Annotated[str, 'Running option string.']
+    options_to: Annotated[str, 'Option string after the change.']
+    reasons: Annotated[tuple[Reason, ...], 'Reasons for the change.']
     #: Published effects first, then the model's.
     predictions: tuple[Prediction, ...]
-    risk: Risk
-    priority: Priority
+    risk: Annotated[Risk, 'Risk of the change.']
+    priority: Annotated[
+        Priority,
+        '"now": a hazard, or it relieves what limits; "planned": a clear gain on something '
+        'that will limit; "optional": with the next restart.',
+    ]
     #: The request for `apply`, without the actor; None: no rollout applies it.
     change: Optional[ChangeRequest]
-    commands: tuple[str, ...]
-    undo_commands: tuple[str, ...]
-    decision: Decision
+    commands: Annotated[tuple[str, ...], 'The exact commands, in order.']
+    undo_commands: Annotated[
+        tuple[str, ...], 'The exact commands to restore the previous settings.'
+    ]
+    decision: Annotated[Decision, 'The change in short, as in status.']
     #: Place of each OSD, the basis of order and batches.
     places: tuple[tuple[int, Place], ...] = ()
     #: Confidence in the workload behind the change, 0..1; None without one.
-    confidence: Optional[float] = None
-    #: The limit of the clients under that workload; None without one.
-    limit: Optional[Limit] = None
+    confidence: Annotated[
+        Optional[Share],
+        'Confidence in the workload behind the advice; null if it does not depend on a workload.',
+    ] = None
+    limit: Annotated[
+        Optional[Limit],
+        'Bottleneck of the clients under the workload behind the advice; null if the advice '
+        'does not depend on it.',
+    ] = None
     #: The annex to set or remove; None: the option itself changes.
     annex: Optional[str] = None
 
     @property
-    def restart_required(self) -> bool:
+    def restart_required(self) -> Annotated[bool, 'Whether the OSDs must restart.']:
         return self.change is not None and self.change.restart
+
+    @property
+    def predicted(
+        self,
+    ) -> Annotated[
+        Optional[Annotated[tuple[Prediction, ...], NotEmpty()]],
+        Named('prediction'),
+        'Predicted effects: first published measurements of this change on similar hardware '
+        'and the same release, then estimates of the model; null if there are none.',
+    ]:
+        return self.predictions or None
 
     @property
     def targets(self) -> tuple[tuple[int, str], ...]:
@@ -332,6 +386,9 @@ class Recommendation:
         return self.predictions[0] if self.predictions else None
 
     @property
-    def option(self) -> str:
-        """The changed option."""
+    def option(
+        self,
+    ) -> Annotated[
+        str, 'Option to change: the option string, or the annex that OSDs append to it.'
+    ]:
         return OPTION if self.annex is None else ANNEX

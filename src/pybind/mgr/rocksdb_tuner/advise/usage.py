@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
-from typing import NamedTuple, Optional
+from typing import Annotated, NamedTuple, Optional
 
 from ..knowledge import loader
 from ..lsm.calibration import calibration
@@ -38,10 +38,25 @@ def choice_thresholds() -> ChoiceThresholds:
 
 
 class Usage(NamedTuple):
-    """Ratio of a resource's usage after to before a change."""
+    """Effect of an option string on one resource."""
 
-    resource: Resource
+    resource: Annotated[Resource, 'The resource.']
+    #: Usage after to before the change.
     ratio: Estimate
+
+    @property
+    def estimate_percent(
+        self,
+    ) -> Annotated[float, 'Change in use relative to the running options; negative is better.']:
+        return 100 * (self.ratio.value - 1)
+
+    @property
+    def low_percent(self) -> Annotated[float, 'Lower end of the 80% interval.']:
+        return 100 * (self.ratio.low - 1)
+
+    @property
+    def high_percent(self) -> Annotated[float, 'Upper end of the 80% interval.']:
+        return 100 * (self.ratio.high - 1)
 
 
 def at_most(ratio: Estimate) -> float:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Optional
+from typing import Annotated, Optional
 
 from ..lsm.records import Estimate
+from ..notes import InPlace, Named
 from ..units import format_effect
 from .profiles import Profile
 from .records import Decision, Recommendation, Resource
@@ -65,27 +66,49 @@ def bars_of(limits: Mapping[str, float]) -> Bars:
 class OptionCandidate:
     """A candidate option string."""
 
-    name: str
-    origin: Origin
-    options: str
+    name: Annotated[str, 'Name of the profile, or "derived".']
+    origin: Annotated[
+        Origin,
+        '"running": the running options; "successor": the default of later releases; '
+        '"default": the default of the release; "derived": computed from the published goals '
+        'for these OSDs.',
+    ]
+    options: Annotated[str, 'Option string.']
     profile: Optional[Profile] = None
     #: Published suitability for the workload, 0..1: the tie-breaker.
     suitability: float = 0.0
+
+    @property
+    def profile_name(
+        self,
+    ) -> Annotated[
+        Optional[str], Named('profile'), 'Name of the profile; null if it matches none.'
+    ]:
+        return None if self.profile is None else self.profile.name
 
 
 @dataclass(frozen=True)
 class Weighed:
     """A candidate compared with the running options."""
 
-    candidate: OptionCandidate
-    #: Why it is ruled out, in sentences; empty if feasible.
-    infeasible: tuple[str, ...] = ()
-    #: Resource usage relative to the running options; empty without a model or if infeasible.
-    usages: tuple[Usage, ...] = ()
-    #: Why a feasible candidate is not chosen; None if it is chosen or infeasible.
-    short: Optional[str] = None
-    #: The experiment on this cluster that measured it against the running options; None: none did.
-    measured_in: Optional[str] = None
+    candidate: Annotated[OptionCandidate, InPlace()]
+    infeasible: Annotated[
+        tuple[str, ...], 'Why it is infeasible, in sentences; empty if it is feasible.'
+    ] = ()
+    usages: Annotated[
+        tuple[Usage, ...],
+        Named('effects'),
+        'Effect on each resource; empty for running options and infeasible candidates.',
+    ] = ()
+    short: Annotated[
+        Optional[str],
+        'Why it was not chosen, as a sentence; null for the chosen candidate, running options '
+        'and infeasible candidates.',
+    ] = None
+    measured_in: Annotated[
+        Optional[str],
+        'Experiment on this cluster that measured it against the running options; null: none.',
+    ] = None
     #: Without a model of the workload: whether publications recommend it instead.
     suits_better: bool = False
 

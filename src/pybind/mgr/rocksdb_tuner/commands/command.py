@@ -1,10 +1,10 @@
-"""Turns functions into commands: registers them with Ceph and formats answers and errors.
+"""A command: registered with Ceph, its arguments checked, its answer and its errors written.
 
-A handler takes the `Context` and its arguments and returns a function that formats the answer. Its
-annotations define the command line: `str`, `int`, `bool`, an `Enum` (the command line shows and
-completes its values), and `Optional` of these. Ceph sees a function with that signature plus
-``--format`` and ``-i``. It reads parameters by position: the first one must not be annotated, and
-the return value must be (`CLICommand` of mgr_module, in all releases).
+A handler takes the `Context` and the arguments, and returns what is shown. Its annotations define
+the command line: `str`, `int`, `bool`, an `Enum` (the command line shows and completes its values),
+and `Optional` of these. Ceph sees a function with that signature plus ``--format`` and ``-i``. It
+reads parameters by position: the first one must not be annotated, and the return value must be
+(`CLICommand` of mgr_module, in all releases).
 """
 
 from __future__ import annotations
@@ -12,26 +12,16 @@ from __future__ import annotations
 import errno
 import inspect
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import (
-    Any,
-    Callable,
-    Mapping,
-    Optional,
-    Protocol,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Callable, Optional, Protocol, Union, get_args, get_origin, get_type_hints
 
 from mgr_module import HandleCommandResult
 
-from ..mgr.releases import CLIReadCommand, CLIWriteCommand, Decorator
+from ..mgr.releases import CLIReadCommand, CLIWriteCommand
 from ..present.layout import clean, screen, shown_error
-from ..present.render import Format
+from ..present.views import Format, show
 from .context import REPORTED, CommandRefusedError, Context
 
 log = logging.getLogger(__name__)
@@ -43,10 +33,21 @@ INPUT = 'inbuf'
 _FORMAT = 'format'
 #: The flag of all read commands: plain output is not limited to a screen.
 _ALL = 'all'
+#: Arguments of other modules are names, numbers or option strings.
+TEXT_MAX_CHARS = 1 << 16
+_NAMES = {str: 'a string', int: 'a whole number', bool: 'true or false'}
 
 #: Writes an answer in a format.
 Answer = Callable[[Format], str]
-_Handler = TypeVar('_Handler', bound=Callable[..., Answer])
+
+
+class Right(Enum):
+    """What a client needs."""
+
+    READ = 'r'
+    WRITE = 'rw'
+    #: For other modules only: JSON, and no command.
+    MODULE = ''
 
 
 class Owner(Protocol):
@@ -61,45 +62,82 @@ class Owner(Protocol):
 class Command:
     """A command, or a view that is available to other modules only."""
 
-    name: str
     run: Callable[..., HandleCommandResult]
     #: Parameters by name, with resolved types.
     parameters: Mapping[str, inspect.Parameter]
 
-    def check_choices(self, arguments: Mapping[str, Any]) -> None:
-        """Raise CommandRefusedError for an invalid choice."""
-        for name, value in arguments.items():
-            if name in self.parameters and value is not None:
-                _chosen(self.parameters[name], value)
-
 
 #: By name, with underscores for spaces, as used by other modules.
 COMMANDS: dict[str, Command] = {}
-_BY_PREFIX: dict[str, Command] = {}
 
 
-def reads(name: str, *, long: bool = True) -> Callable[[_Handler], _Handler]:
-    """Register a read-only command; requires read permission.
-
-    ``long``: its plain output may exceed a screen, so it has --all.
-    """
-    return _registered(name, CLIReadCommand, long=long)
+def shown(view: str, subject: Any, **options: object) -> Answer:
+    """``subject`` as a view; ``options`` of its table."""
+    return lambda form: show(view, subject, form, **options)
 
 
-def changes(name: str) -> Callable[[_Handler], _Handler]:
-    """Register a command that requires write permission."""
-    return _registered(name, CLIWriteCommand, long=False)
+def register(words: str, text: str, handler: Callable[..., Answer], right: Right) -> None:
+    """The command ``words`` with the help ``text``; all that read have --all."""
+    # With `typing` types: Pacific compares them.
+    hints = get_type_hints(handler)
+    own = {
+        p.name: p.replace(annotation=hints[p.name])
+        for p in list(inspect.signature(handler).parameters.values())[1:]
+    }
+    parameters = {name: p for name, p in own.items() if name not in {INPUT, _ALL}}
+    if right is not Right.MODULE:
+        parameters[_FORMAT] = _option(_FORMAT, Format.PLAIN, Format)
+    if _ALL in own or right is Right.READ:
+        parameters[_ALL] = _option(_ALL, False, bool)
+    if INPUT in own:
+        parameters[INPUT] = own[INPUT]
+    owner = inspect.Parameter('self', inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature(
+        [owner, *parameters.values()], return_annotation=HandleCommandResult
+    )
+    default = Format.JSON if right is Right.MODULE else Format.PLAIN
+
+    def run(module: Owner, *args: object, **kwargs: object) -> HandleCommandResult:
+        try:
+            _refuse_input(kwargs, parameters)
+            given = signature.bind(module, *args, **kwargs).arguments
+            del given['self']
+            # Validate everything first: a command that fails must not change anything.
+            chosen = {name: _chosen(parameters[name], value) for name, value in given.items()}
+            form, whole = chosen.pop(_FORMAT, default), chosen.get(_ALL, False)
+            if _ALL not in own:
+                chosen.pop(_ALL, None)
+            answer = handler(module.context, **chosen)(form)
+            if form is Format.PLAIN and not whole:
+                answer = screen(
+                    answer, f'--{_ALL}' if _ALL in parameters else '--format json-pretty'
+                )
+            # The ceph CLI drops empty lines (seen on 16.2.15); `ceph -s` has blanks in them, too.
+            return HandleCommandResult(stdout=answer.replace('\n\n', '\n \n'))
+        except REPORTED as error:
+            return _refusal(error.errno, error)
+        except Exception as error:
+            log.exception('command failed')
+            return HandleCommandResult(
+                retval=-errno.EIO,
+                stderr=f'internal error ({type(error).__name__}); the mgr log has the details',
+            )
+
+    name = run.__name__ = run.__qualname__ = words.replace(' ', '_')
+    run.__doc__ = text
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    COMMANDS[name] = Command(run, parameters)
+    if right is not Right.MODULE:
+        ceph = CLIReadCommand if right is Right.READ else CLIWriteCommand
+        ceph(f'{PREFIX} {words}')(run)
 
 
-def view(name: str) -> Callable[[_Handler], _Handler]:
-    """Register a view for other modules, without a command: JSON only."""
-
-    def register(handler: _Handler) -> _Handler:
-        parameters = _parameters(handler)
-        COMMANDS[name] = Command(name, _run(handler, parameters, Format.JSON), parameters)
-        return handler
-
-    return register
+def _refuse_input(given: Mapping[str, object], parameters: Mapping[str, object]) -> None:
+    if INPUT in given and INPUT not in parameters:
+        # The message of later releases; Pacific accepts -i for any command.
+        raise CommandRefusedError(
+            errno.EINVAL, 'Invalid command: Input file data (-i) not supported'
+        )
 
 
 def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[str, Any]) -> Any:
@@ -109,9 +147,11 @@ def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[
     nothing. Ceph would answer with a traceback.
     """
     try:
-        command = _BY_PREFIX.get(cmd['prefix'])
-        if command is not None:
-            command.check_choices(cmd)
+        words = str(cmd['prefix']).removeprefix(f'{PREFIX} ')
+        command = COMMANDS.get(words.replace(' ', '_'))
+        for name, value in cmd.items() if command else ():
+            if command and name in command.parameters:
+                _chosen(command.parameters[name], value)
         return handle(inbuf, cmd)
     except CommandRefusedError as error:
         return _refusal(error.errno, error)
@@ -123,97 +163,59 @@ def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[
         )
 
 
-def _registered(words: str, ceph: Decorator, *, long: bool) -> Callable[[_Handler], _Handler]:
-    def register(handler: _Handler) -> _Handler:
-        parameters = _parameters(handler)
-        given = parameters.pop(INPUT, None)
-        everything = parameters.pop(_ALL, None)
-        parameters[_FORMAT] = _option(_FORMAT, Format.PLAIN, Format)
-        if everything is not None or long:
-            parameters[_ALL] = _option(_ALL, False, bool)
-        if given is not None:
-            parameters[INPUT] = given
-        run = _run(handler, parameters, Format.PLAIN)
-        name, prefix = words.replace(' ', '_'), f'{PREFIX} {words}'
-        COMMANDS[name] = _BY_PREFIX[prefix] = Command(name, run, parameters)
-        ceph(prefix)(run)
-        return handler
+def answer_module(
+    module: Owner, name: str, arguments: Mapping[str, Any], actor: str
+) -> dict[str, Any]:
+    """{retval, stdout, stderr} of the command or view ``name``, as JSON by default.
 
-    return register
+    ``name`` has underscores for spaces; ``actor`` is recorded in the history. The answer is a new
+    object: up to Squid it is shared between interpreters, from Tentacle on it is copied.
+    """
+    command = COMMANDS.get(name)
+    problem: Optional[str]
+    if command is None:
+        problem = f'no command "{str(name)[:60]}"'
+    else:
+        if _FORMAT in command.parameters:
+            arguments = {_FORMAT: 'json', **arguments}
+        problem = argument_problem(command.parameters, arguments)
+    if command is None or problem is not None:
+        return {'retval': -errno.EINVAL, 'stdout': '', 'stderr': clean(problem or '')}
+    with module.context.acting_for(actor):
+        result = command.run(module, **arguments)
+    return {'retval': result.retval, 'stdout': result.stdout, 'stderr': result.stderr}
+
+
+def argument_problem(
+    parameters: Mapping[str, inspect.Parameter], arguments: Mapping[str, Any]
+) -> Optional[str]:
+    """The first problem; None if the arguments are valid. Choices are not checked here."""
+    for name in arguments:
+        if name not in parameters:
+            known = ', '.join(parameters) or 'none'
+            return f'unknown argument "{name[:60]}"; arguments: {known}'
+    for name, parameter in parameters.items():
+        if name in arguments:
+            problem = _wrong_type(arguments[name], parameter.annotation)
+            if problem is not None:
+                return f'the argument "{name}" {problem}'
+        elif parameter.default is inspect.Parameter.empty:
+            return f'the argument "{name}" is missing'
+    return None
+
+
+def choices_of(annotation: Any) -> Optional[type[Enum]]:
+    """The enum of a parameter; None if it has another type."""
+    return next((k for k in _kinds(annotation) if issubclass(k, Enum)), None)
+
+
+def _kinds(annotation: Any) -> tuple[type, ...]:
+    return get_args(annotation) if get_origin(annotation) is Union else (annotation,)
 
 
 def _option(name: str, default: object, annotation: Any) -> inspect.Parameter:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
-
-
-def _parameters(handler: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    """All parameters but the context, with `typing` types: Pacific compares them."""
-    hints = get_type_hints(handler)
-    found = list(inspect.signature(handler).parameters.values())[1:]
-    return {p.name: p.replace(annotation=hints[p.name]) for p in found}
-
-
-def _run(
-    handler: Callable[..., Answer],
-    parameters: Mapping[str, inspect.Parameter],
-    default_format: Format,
-) -> Callable[..., HandleCommandResult]:
-    """The function that Ceph calls with the module."""
-    own = inspect.signature(handler).parameters
-    owner = inspect.Parameter('self', inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.Signature(
-        [owner, *parameters.values()], return_annotation=HandleCommandResult
-    )
-
-    def run(module: Owner, *args: object, **kwargs: object) -> HandleCommandResult:
-        try:
-            _refuse_input(kwargs, parameters)
-            given = signature.bind(module, *args, **kwargs).arguments
-            del given['self']
-            # Validate everything first: a command that fails must not change anything.
-            chosen = {name: _chosen(parameters[name], value) for name, value in given.items()}
-            wanted = chosen.pop(_FORMAT, default_format)
-            everything = chosen.get(_ALL, False)
-            if _ALL not in own:
-                chosen.pop(_ALL, None)
-            text = handler(module.context, **chosen)(wanted)
-            if wanted is Format.PLAIN and not everything:
-                text = screen(text, f'--{_ALL}' if _ALL in parameters else '--format json-pretty')
-            return HandleCommandResult(stdout=_with_blank_lines(text))
-        except REPORTED as error:
-            return _refusal(error.errno, error)
-        except Exception as error:
-            log.exception('command failed')
-            return HandleCommandResult(
-                retval=-errno.EIO,
-                stderr=f'internal error ({type(error).__name__}); the mgr log has the details',
-            )
-
-    run.__name__ = run.__qualname__ = handler.__name__
-    run.__doc__ = handler.__doc__
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    return run
-
-
-def _with_blank_lines(text: str) -> str:
-    """``text`` with blank lines that survive: the ceph CLI drops empty ones (seen on 16.2.15).
-
-    `ceph -s` does the same between its sections.
-    """
-    return text.replace('\n\n', '\n \n')
-
-
-def _refuse_input(given: Mapping[str, object], parameters: Mapping[str, object]) -> None:
-    if INPUT in given and INPUT not in parameters:
-        # The message of later releases; Pacific accepts -i for any command.
-        raise CommandRefusedError(
-            errno.EINVAL, 'Invalid command: Input file data (-i) not supported'
-        )
-
-
-def _refusal(code: int, error: Exception) -> HandleCommandResult:
-    return HandleCommandResult(retval=-code, stderr=shown_error(str(error)))
 
 
 def _chosen(parameter: inspect.Parameter, value: Any) -> Any:
@@ -231,7 +233,20 @@ def _chosen(parameter: inspect.Parameter, value: Any) -> Any:
         ) from None
 
 
-def choices_of(annotation: Any) -> Optional[type[Enum]]:
-    """The enum of a parameter; None if it has another type."""
-    kinds = get_args(annotation) if get_origin(annotation) is Union else (annotation,)
-    return next((k for k in kinds if isinstance(k, type) and issubclass(k, Enum)), None)
+def _wrong_type(value: object, annotation: Any) -> Optional[str]:
+    kinds = _kinds(annotation)
+    # Choices are passed as strings.
+    texts = any(issubclass(kind, str) for kind in kinds)
+    if texts and isinstance(value, str):
+        if len(value) > TEXT_MAX_CHARS:
+            return f'has {len(value)} characters, more than {TEXT_MAX_CHARS}'
+        return None
+    # In Python, True is an int.
+    if any(type(value) is kind for kind in kinds):
+        return None
+    wanted = [_NAMES[str]] * texts + [_NAMES[k] for k in kinds if k in _NAMES and k is not str]
+    return f'should be {" or ".join(wanted)}, not {type(value).__name__}'
+
+
+def _refusal(code: int, error: Exception) -> HandleCommandResult:
+    return HandleCommandResult(retval=-code, stderr=shown_error(str(error)))

@@ -1,21 +1,23 @@
-"""Commands that check, model and explain options."""
+"""Commands about options and profiles: of the cluster, or hypothetical."""
 
 from __future__ import annotations
 
+import errno
 from typing import Optional
 
-from ..advise.whatif.compare import subjects
+from ..advise.custom_profiles import decode_custom_profile
+from ..advise.profiles import Profile, UnknownProfileError
+from ..advise.whatif.compare import compare, sides, subjects
+from ..advise.whatif.derive import derive
 from ..advise.whatif.overrides import read_overrides
 from ..advise.whatif.situation import find_situation
 from ..advise.whatif.tree import tree
 from ..options.verdict import all_options, find_option, judge_for
-from ..present import render
 from ..workload.records import WorkloadClass
-from .command import Answer, reads
-from .context import Context, osd_number_if_any
+from .command import Answer, shown
+from .context import CommandRefusedError, Context, osd_number_if_any
 
 
-@reads('model')
 def model(
     context: Context,
     options: str,
@@ -31,7 +33,6 @@ def model(
     key_size: Optional[str] = None,
     cfs: Optional[str] = None,
 ) -> Answer:
-    """Model WAL, memory, levels and write amplification of options"""
     overrides = read_overrides(
         workload=workload,
         cores=cores,
@@ -44,11 +45,10 @@ def model(
         cfs=cfs,
     )
     osd_id = osd_number_if_any(osd)
-    shown = tree(options, find_situation(context.snapshot.osds, osd_id, release, overrides))
-    return lambda form: render.model(shown, form)
+    situation = find_situation(context.snapshot.osds, osd_id, release, overrides)
+    return shown('model', tree(options, situation))
 
 
-@reads('check')
 def check(
     context: Context,
     options: str,
@@ -61,7 +61,6 @@ def check(
     memory: Optional[str] = None,
     cfs: Optional[str] = None,
 ) -> Answer:
-    """Check whether an OSD would start with an option string"""
     targets = subjects(
         context.snapshot.osds,
         osd_id=osd_number_if_any(osd),
@@ -72,13 +71,70 @@ def check(
         ),
     )
     verdict = judge_for(options, targets)
-    return lambda form: render.check(verdict, form)
+    return shown('check', verdict)
 
 
-@reads('explain')
 def explain(context: Context, option: Optional[str] = None) -> Answer:  # noqa: ARG001 - of no cluster
-    """List known options, or explain one"""
     if option is None:
-        return lambda form: render.option_list(tuple(all_options().values()), form)
+        return shown('explain-ls', tuple(all_options().values()))
     found = find_option(option)
-    return lambda form: render.explain(found, form)
+    return shown('explain', found)
+
+
+def profile_ls(context: Context) -> Answer:
+    return shown('profile-ls', context.profiles.everything())
+
+
+def profile_show(context: Context, name: str) -> Answer:
+    profile = _profile(context, name)
+    return shown('profile-show', profile)
+
+
+def profile_diff(
+    context: Context,
+    name: str,
+    other: Optional[str] = None,
+    osd: Optional[str] = None,
+    release: Optional[str] = None,
+) -> Answer:
+    osd_id = osd_number_if_any(osd)
+    second = None if other is None else _profile(context, other)
+    first = _profile(context, name)
+    compared = compare(*sides(context.snapshot.osds, first, second, osd_id, release))
+    return shown('profile-diff', compared)
+
+
+def profile_derive(
+    context: Context,
+    osd: Optional[str] = None,
+    workload: Optional[WorkloadClass] = None,
+    cores: Optional[int] = None,
+    release: Optional[str] = None,
+    db_size: Optional[str] = None,
+    wal_size: Optional[str] = None,
+    memory: Optional[str] = None,
+) -> Answer:
+    overrides = read_overrides(
+        workload=workload, cores=cores, db_size=db_size, wal_size=wal_size, memory=memory
+    )
+    osd_id = osd_number_if_any(osd)
+    derived = derive(find_situation(context.snapshot.osds, osd_id, release, overrides))
+    return shown('profile-derive', derived)
+
+
+def profile_add(context: Context, inbuf: Optional[str] = None) -> Answer:
+    own = decode_custom_profile(inbuf)
+    added = context.tuner.submit(lambda: context.profiles.add(own))
+    return shown('profile-show', added)
+
+
+def profile_rm(context: Context, name: str) -> Answer:
+    context.tuner.submit(lambda: context.profiles.remove(name))
+    return shown('profile-ls', context.profiles.everything())
+
+
+def _profile(context: Context, name: str) -> Profile:
+    try:
+        return context.profiles.get(name)
+    except UnknownProfileError as error:
+        raise CommandRefusedError(errno.ENOENT, str(error)) from None

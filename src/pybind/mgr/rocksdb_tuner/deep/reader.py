@@ -16,10 +16,11 @@ import json
 import logging
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Callable, Mapping, Optional
+from typing import Annotated, Any, Callable, Mapping, Optional
 
 from ..mgr.protocols import CommandError, OsdCommands, Store
 from ..mgr.records import ClusterMap, OsdInfo
+from ..notes import AsTime, InPlace, Named
 from ..observe.kv_stats import DeepStats, parse_deep_stats
 from ..store.stored import Quarantine, Stored
 from .overrides import OsdOverrides, Override
@@ -59,15 +60,15 @@ class DeepStatsRefused(Exception):  # noqa: N818 - as OperationRefused
 
 @dataclass(frozen=True)
 class OsdDeepStats:
-    """The RocksDB statistics of one OSD."""
+    """Statistics of an OSD's RocksDB."""
 
     osd_id: int
-    time_s: float
-    stats: DeepStats
-    #: Options that were enabled for the request.
-    switched_on: tuple[str, ...] = ()
-    #: Options that are not restored yet; the module retries.
-    not_put_back: tuple[str, ...] = ()
+    time_s: Annotated[float, Named('time'), AsTime(), 'Time of the statistics. ISO 8601, UTC.']
+    stats: Annotated[DeepStats, InPlace()]
+    switched_on: Annotated[
+        tuple[str, ...], 'Options that the module enabled temporarily for this query.'
+    ] = ()
+    not_put_back: Annotated[tuple[str, ...], 'Options not restored yet; the module retries.'] = ()
 
 
 @dataclass

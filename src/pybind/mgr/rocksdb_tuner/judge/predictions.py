@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple, Optional
+from typing import Annotated, NamedTuple, Optional
 
 from ..knowledge import loader
+from ..notes import Unbounded
 from .records import Effect, Judgement, Predicted, SignalVerdict
 
 #: Share of measured values outside of the predicted interval.
@@ -22,15 +23,23 @@ class PredictionResult(str, Enum):
 
 
 class Comparison(NamedTuple):
-    """Predicted and measured change of one signal in percent."""
+    """Comparison of a prediction with the measurement."""
 
-    signal: str
-    predicted_low_percent: float
-    predicted_high_percent: float
-    measured_percent: float
-    measured_low_percent: float
-    measured_high_percent: float
-    result: PredictionResult
+    signal: Annotated[str, 'Signal of the comparison.']
+    predicted_low_percent: Annotated[
+        float, Unbounded(), 'Lower end of the predicted change of this signal; null: unbounded.'
+    ]
+    predicted_high_percent: Annotated[
+        float, Unbounded(), 'Upper end of the predicted change of this signal; null: unbounded.'
+    ]
+    measured_percent: Annotated[float, Unbounded(), 'Measured change of the signal.']
+    measured_low_percent: Annotated[float, Unbounded(), 'Lower end of the measured interval.']
+    measured_high_percent: Annotated[float, Unbounded(), 'Upper end of the measured interval.']
+    result: Annotated[
+        PredictionResult,
+        'right: the intervals overlap; direction: they do not, but the direction was '
+        'predicted correctly.',
+    ]
 
 
 class Shows(NamedTuple):

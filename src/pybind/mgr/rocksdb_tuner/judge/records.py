@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Optional
 
-from ..notes import Named
+from ..notes import Amount, Named, Picked, Unbounded
 from ..observe.report_interval import DEFAULT, ReportInterval
 from .signals import limits
 
@@ -65,21 +65,29 @@ class SignalVerdict:
 
 @dataclass(frozen=True)
 class Judgement:
+    """Basis of a verdict."""
+
     verdict: Verdict
-    signals: tuple[SignalVerdict, ...] = ()
+    signals: Annotated[tuple[SignalVerdict, ...], 'Effect of the change on each signal.'] = ()
     #: Data still needed for a verdict, in words; empty unless inconclusive.
-    missing: tuple[str, ...] = ()
+    missing: Annotated[tuple[str, ...], 'Data missing for a verdict, in words.'] = ()
     #: A cause other than the signals, such as a crash, or why there is no verdict.
-    cause: Optional[str] = None
+    cause: Annotated[Optional[str], 'Cause of the verdict other than the signals; null: none.'] = (
+        None
+    )
+
+    @property
+    def better(self) -> Annotated[bool, 'Whether the verdict is "better".']:
+        return self.verdict is Verdict.BETTER
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """Predicted change of one metric in percent."""
+    """A predicted change of one metric."""
 
-    metric: str
-    low_percent: float
-    high_percent: float
+    metric: Annotated[str, 'The metric that would change.']
+    low_percent: Annotated[float, Unbounded(), 'Lower end of the predicted change, in percent.']
+    high_percent: Annotated[float, Unbounded(), 'Upper end of the predicted change.']
 
 
 class Inconclusive(str, Enum):
@@ -92,13 +100,22 @@ class Inconclusive(str, Enum):
 
 @dataclass(frozen=True)
 class SoakPlan:
-    """Soak time of changed OSDs before the rollout goes on; ``most_s`` 0: no soak."""
+    """Soak time of changed OSDs before the rollout goes on."""
 
-    least_s: float = 0.0
-    most_s: float = 0.0
-    inconclusive: Inconclusive = Inconclusive.WAIT
-    #: For each batch after the canary; None: no soak.
-    batches: Optional[SoakPlan] = None
+    least_s: Annotated[
+        Amount,
+        Unbounded(),
+        'Minimum soak time in seconds. For the canary: soak_min, or three times fill_s up to '
+        'soak_max if that is longer.',
+    ] = 0.0
+    most_s: Annotated[Amount, Unbounded(), 'Maximum soak time in seconds; 0: no soak.'] = 0.0
+    inconclusive: Annotated[Inconclusive, 'Action if there is no verdict after most_s.'] = (
+        Inconclusive.WAIT
+    )
+    batches: Annotated[
+        Optional[Annotated[SoakPlan, Picked('least_s', 'most_s', 'inconclusive')]],
+        'Soak time of each later batch; null: no soak.',
+    ] = None
 
 
 def planned_block_s(soak: SoakPlan) -> float:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, Mapping, NamedTuple, Optional
 
 from ..kinds import Signed
+from ..notes import Count, Named, OsdId
 
 
 class CounterPoint(NamedTuple):
@@ -23,12 +24,14 @@ class CounterPoint(NamedTuple):
 
 
 class FailureDomain(NamedTuple):
-    """The bucket in which a placement group has at most one copy."""
+    """The CRUSH bucket in which a placement group has at most one copy."""
 
-    #: Type in the CRUSH map: "host", "rack", ...; "osd" if every OSD is its own domain.
-    kind: str
-    #: "r1", "osd.3"
-    name: str
+    kind: Annotated[
+        str,
+        Named('type'),
+        'CRUSH type: host, rack, ...; osd if each OSD is its own failure domain.',
+    ]
+    name: Annotated[str, 'Name of the bucket, or of the OSD.']
 
     def __str__(self) -> str:
         return self.name if self.kind == 'osd' else f'{self.kind} {self.name}'
@@ -56,23 +59,20 @@ class OsdInfo:
     None is "unknown" (an OSD that never booted has no metadata), never "no".
     """
 
-    osd_id: int
-    up: bool
-    in_cluster: bool
+    osd_id: Annotated[OsdId, Named('osd'), 'Id of the OSD.']
+    up: Annotated[bool, 'Whether the OSD is up.']
+    in_cluster: Annotated[bool, 'Whether the OSD is in.']
     #: Changes with every process of the OSD; `up_from` also changes without a restart.
     nonce: Optional[int]
-    host: Optional[str]
+    host: Annotated[Optional[str], 'Name of its host.']
     #: From the CRUSH map: default_device_class in the metadata is only the OSD's guess.
-    device_class: Optional[str]
-    #: Short version, "16.2.15".
-    version: Optional[str]
-    #: Release name, "pacific".
-    release: Optional[str]
-    dedicated_db: Optional[bool]
-    dedicated_wal: Optional[bool]
-    #: Size of the dedicated DB device; None if there is none.
-    db_device_bytes: Optional[int]
-    objectstore: Optional[str]
+    device_class: Annotated[Optional[str], 'Device class, from the CRUSH map.']
+    version: Annotated[Optional[str], 'Ceph version, such as "16.2.15".']
+    release: Annotated[Optional[str], 'Ceph release, such as "pacific".']
+    dedicated_db: Annotated[Optional[bool], 'Whether the DB has a dedicated device.']
+    dedicated_wal: Annotated[Optional[bool], 'Whether the WAL has a dedicated device.']
+    db_device_bytes: Annotated[Optional[Count], 'Size of the dedicated DB device in bytes.']
+    objectstore: Annotated[Optional[str], 'Object store, such as "bluestore".']
     wal_device_bytes: Optional[int] = None
     #: The data device.
     main_device_bytes: Optional[int] = None
@@ -92,8 +92,10 @@ class OsdInfo:
     containerized: bool = False
     #: Kubernetes namespace of its pod: it is run by Rook.
     pod_namespace: Optional[str] = None
-    #: By the CRUSH rules of the pools that store data on it, else its host.
-    failure_domain: Optional[FailureDomain] = None
+    failure_domain: Annotated[
+        Optional[FailureDomain],
+        'Failure domain by the CRUSH rules of its pools, or its host without pools; null: unknown.',
+    ] = None
     #: A recreated OSD can have the same id, but it has another uuid.
     uuid: Optional[str] = None
     #: Kernel names of all its devices on its host, without partitions and volumes: "sda".

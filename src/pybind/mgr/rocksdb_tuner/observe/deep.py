@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Mapping, NamedTuple, Optional
+from typing import Annotated, Mapping, NamedTuple, Optional
 
+from ..notes import Amount, Named
 from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats, parse_memtable_time
 
 #: Between two requests in the cluster.
@@ -70,8 +71,11 @@ class RocksdbTimes(NamedTuple):
     """Timings of RocksDB between two answers; None: unknown."""
 
     window_s: float
-    #: Duration of write stalls over wall time, 0..1.
-    stall_share: Optional[float]
+    stall_share: Annotated[
+        Optional[Amount],
+        Named('write_stall_share'),
+        "Share of time with RocksDB write stalls, 0..1; null without RocksDB's statistics.",
+    ]
     wal_sync_ms: Optional[float]
     memtable_insert_ms: Optional[float]
     #: Block cache hits and misses.

@@ -9,9 +9,10 @@ Slow operations of OSDs, read for the few OSDs under comparison or with an alert
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Optional, Protocol
+from typing import Annotated, Any, NamedTuple, Optional, Protocol
 
 from ..mgr.protocols import ClusterReader, CounterReader
+from ..notes import Amount, Count
 from .history import MAX_GAP_S, Packed, pack, unpack
 from .latency import WriteLatency
 from .sample import SAME_REPORT_S, DetailNames, Sample
@@ -44,13 +45,15 @@ class Details(NamedTuple):
     time_s: float
     #: None until there are two samples.
     latency: Optional[WriteLatency]
-    #: Mean time of an iterator seek in RocksDB, and number of seeks in the window.
-    omap_seek_ms: Optional[float]
+    omap_seek_ms: Annotated[
+        Optional[Amount],
+        'Mean time to place an iterator in RocksDB, in milliseconds; null before Reef.',
+    ]
     omap_seeks: Optional[int]
     #: Mapped memory according to tcmalloc (None without it), and the memory target of the OSD's
     #: cache autotuning.
-    memory_mapped_bytes: Optional[int]
-    memory_target_bytes: Optional[int]
+    memory_mapped_bytes: Annotated[Optional[Count], 'Mapped memory; null without tcmalloc.']
+    memory_target_bytes: Annotated[Optional[Count], 'Target of memory autotuning.']
     #: Onode cache hits and misses in the window.
     onode_hits: Optional[int] = None
     onode_misses: Optional[int] = None

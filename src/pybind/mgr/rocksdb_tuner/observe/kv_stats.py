@@ -35,15 +35,21 @@ class KvStatsUnavailableError(Exception):
 
 @dataclass(frozen=True)
 class KvStats:
-    """Bytes and microseconds since the OSD started, over all column families.
+    """RocksDB's own counters.
 
     ``compact_*`` is compaction without flushes. None: the ticker is missing.
     """
 
-    compact_read_bytes: Optional[int]
-    compact_write_bytes: Optional[int]
-    flush_write_bytes: Optional[int]
-    wal_bytes: Optional[int]
+    compact_read_bytes: Annotated[
+        Optional[Count], 'Over all column families, since the OSD started.'
+    ]
+    compact_write_bytes: Annotated[
+        Optional[Count], 'Over all column families, since the OSD started.'
+    ]
+    flush_write_bytes: Annotated[
+        Optional[Count], 'Over all column families, since the OSD started.'
+    ]
+    wal_bytes: Annotated[Optional[Count], 'Over all column families, since the OSD started.']
     stall_micros: Optional[int]
     #: fsync of the WAL: total microseconds, and count.
     wal_sync: Optional[tuple[int, int]] = None
@@ -204,14 +210,19 @@ class ColumnFamilyStats:
 class DeepStats:
     """The parsed output; None: not reported."""
 
-    column_families: tuple[ColumnFamilyStats, ...] = ()
-    uptime_s: Optional[float] = None
-    #: Duration of write stalls since the start.
-    stalled_s: Optional[float] = None
-    #: Over all column families; only if the OSD started with `rocksdb_perf`.
-    totals: Optional[KvStats] = None
-    block_cache_bytes: Optional[int] = None
-    memtable_bytes: Optional[int] = None
+    column_families: Annotated[
+        tuple[ColumnFamilyStats, ...],
+        'Column families that the release reports: all since Tentacle, only "default" before.',
+    ] = ()
+    uptime_s: Annotated[
+        Optional[Amount], 'Seconds since RocksDB was opened, when its counters start.'
+    ] = None
+    stalled_s: Annotated[Optional[Amount], 'Total time of write stalls, in seconds.'] = None
+    totals: Annotated[
+        Optional[KvStats], "RocksDB's own counters; null if the OSD started without rocksdb_perf."
+    ] = None
+    block_cache_bytes: Annotated[Optional[Count], 'Size of the block cache.'] = None
+    memtable_bytes: Annotated[Optional[Count], 'Size of the memtables.'] = None
 
 
 def parse_deep_stats(text: str) -> DeepStats:

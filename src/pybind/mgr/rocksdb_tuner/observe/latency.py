@@ -11,19 +11,68 @@ per round of the kv_sync thread, which many transactions share.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Optional
 
-from ..notes import Amount
+from ..notes import Amount, Unbounded
 
 #: Below this no part of a write is worth reporting as its bottleneck.
 MIN_CLIENT_OP_MS = 0.05
 
 
-class WriteLatency(NamedTuple):
-    """Means over ``window_s`` seconds, in milliseconds; None: not sent by the release."""
+@dataclass(frozen=True)
+class LatencyPart:
+    """One part of the write path."""
 
-    window_s: float
+    part: Annotated[str, 'Stable name of the part, such as "kv-queue".']
+    within: Annotated[Optional[str], 'The part that contains it; null for the whole write.']
+    ms: Annotated[Optional[Amount], 'Mean in milliseconds; null if the release does not report it.']
+    signal: Annotated[str, 'Source of the value.']
+    share: Annotated[Optional[Amount], 'Share of the whole write; null: unknown.'] = None
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The largest known part."""
+
+    part: Annotated[str, 'Name of the part.']
+    ms: Annotated[Amount, 'Mean in milliseconds.']
+    share: Annotated[Optional[Amount], 'Share of the whole write, 0..1.']
+    statement: Annotated[str, 'Interpretation, as a sentence.']
+
+
+#: Name of each part, of the one that contains it, of its field, and its source.
+_PARTS = (
+    ('client-op', None, 'client_op_ms', 'osd.op_w_latency'),
+    ('osd-queue', 'client-op', 'osd_queue_ms', 'osd.op_w_latency - osd.op_w_process_latency'),
+    ('osd-prepare', 'client-op', 'osd_prepare_ms', 'osd.op_w_prepare_latency'),
+    ('bluestore', 'client-op', 'bluestore_ms', 'bluestore.txc_commit_lat'),
+    ('prepare', 'bluestore', 'prepare_ms', 'bluestore.state_prepare_lat'),
+    ('throttle', 'prepare', 'throttle_ms', 'bluestore.txc_throttle_lat'),
+    ('data-write', 'bluestore', 'data_write_ms', 'bluestore.state_aio_wait_lat'),
+    ('kv', 'bluestore', 'kv_ms', 'bluestore.txc_commit_lat, the rest'),
+    ('kv-queue', 'kv', 'kv_queue_ms', 'bluestore.state_kv_queued_lat'),
+    ('kv-flush', 'kv', 'kv_flush_ms', 'bluestore.kv_flush_lat'),
+    ('kv-commit', 'kv', 'kv_commit_ms', 'bluestore.kv_sync_lat - bluestore.kv_flush_lat'),
+    ('wal-sync', 'kv-commit', 'wal_sync_ms', 'rocksdb.wal.file.sync.micros'),
+    (
+        'memtable-insert',
+        'kv-commit',
+        'memtable_insert_ms',
+        'rocksdb.rocksdb_write_memtable_time',
+    ),
+    ('replicas', 'client-op', 'replicas_ms', 'osd.op_w_latency, the rest'),
+)
+
+
+class WriteLatency(NamedTuple):
+    """Breakdown of client write latency.
+
+    Means over ``window_s`` seconds, in milliseconds; None: not sent by the release.
+    """
+
+    window_s: Annotated[Amount, Unbounded(), 'Seconds between the two samples.']
     #: `osd.op_w_latency`: from the arrival of a client write to its reply.
     client_op_ms: Optional[float] = None
     #: Time in the OSD's queue: `op_w_latency` - `op_w_process_latency`.
@@ -71,66 +120,51 @@ class WriteLatency(NamedTuple):
         rest_ms = self.bluestore_ms - self.prepare_ms - self.data_write_ms
         return rest_ms if rest_ms >= 0 else None
 
+    @property
+    def parts(self) -> Annotated[tuple[LatencyPart, ...], 'Parts in the order of the write path.']:
+        """Unknown ones are included."""
+        whole_ms = self.client_op_ms
+        times = ((*part, getattr(self, part[2])) for part in _PARTS)
+        return tuple(
+            LatencyPart(name, within, ms, signal, None if ms is None else _share(ms, whole_ms))
+            for name, within, _, signal, ms in times
+        )
 
-@dataclass(frozen=True)
-class LatencyPart:
-    """One part of a write's latency."""
+    @property
+    def bottleneck(
+        self,
+    ) -> Annotated[
+        Optional[Bottleneck],
+        'The part with the highest latency; null without writes or with too little data.',
+    ]:
+        """The largest known part."""
+        if self.client_op_ms is None or self.client_op_ms < MIN_CLIENT_OP_MS:
+            return None
+        if self.bluestore_ms is None:
+            return None
+        known = {p.part: p.ms for p in self.parts if p.ms is not None and math.isfinite(p.ms)}
+        throttle_ms = known.get('throttle', 0.0)
+        if 'prepare' in known:
+            # Preparation without the throttle.
+            known['prepare'] = max(0.0, known['prepare'] - throttle_ms)
+        if 'kv-queue' in known:
+            # Queue and round are known per transaction, so the sum of both is redundant.
+            known.pop('kv', None)
+            if self.kv_round_ms is not None:
+                known.update(_round_of_a_write(self.kv_round_ms, self))
+        else:
+            known.pop('kv-flush', None)
+            known.pop('kv-commit', None)
+        named = {part: ms for part, ms in known.items() if part in _WHAT_IT_MEANS}
+        if not named:
+            return None
+        part, ms = max(named.items(), key=lambda item: item[1])
+        share = min(1.0, ms / self.client_op_ms)
+        return Bottleneck(part, ms, share, _statement(part, self))
 
-    #: Stable name, "kv-queue".
-    part: str
-    #: The enclosing part, None for the whole.
-    within: Optional[str]
-    #: Mean in milliseconds; None if the release lacks a counter.
-    ms: Optional[float]
-    #: The counters.
-    signal: str
 
-
-@dataclass(frozen=True)
-class Bottleneck:
-    """The largest known part."""
-
-    part: Annotated[str, 'Name of the part.']
-    ms: Annotated[Amount, 'Mean in milliseconds.']
-    share: Annotated[Optional[Amount], 'Share of the whole write, 0..1.']
-    statement: Annotated[str, 'Interpretation, as a sentence.']
-
-
-def parts(latency: WriteLatency) -> tuple[LatencyPart, ...]:
-    """All parts in order, unknown ones included."""
-    return (
-        LatencyPart('client-op', None, latency.client_op_ms, 'osd.op_w_latency'),
-        LatencyPart(
-            'osd-queue',
-            'client-op',
-            latency.osd_queue_ms,
-            'osd.op_w_latency - osd.op_w_process_latency',
-        ),
-        LatencyPart('osd-prepare', 'client-op', latency.osd_prepare_ms, 'osd.op_w_prepare_latency'),
-        LatencyPart('bluestore', 'client-op', latency.bluestore_ms, 'bluestore.txc_commit_lat'),
-        LatencyPart('prepare', 'bluestore', latency.prepare_ms, 'bluestore.state_prepare_lat'),
-        LatencyPart('throttle', 'prepare', latency.throttle_ms, 'bluestore.txc_throttle_lat'),
-        LatencyPart(
-            'data-write', 'bluestore', latency.data_write_ms, 'bluestore.state_aio_wait_lat'
-        ),
-        LatencyPart('kv', 'bluestore', latency.kv_ms, 'bluestore.txc_commit_lat, the rest'),
-        LatencyPart('kv-queue', 'kv', latency.kv_queue_ms, 'bluestore.state_kv_queued_lat'),
-        LatencyPart('kv-flush', 'kv', latency.kv_flush_ms, 'bluestore.kv_flush_lat'),
-        LatencyPart(
-            'kv-commit',
-            'kv',
-            latency.kv_commit_ms,
-            'bluestore.kv_sync_lat - bluestore.kv_flush_lat',
-        ),
-        LatencyPart('wal-sync', 'kv-commit', latency.wal_sync_ms, 'rocksdb.wal.file.sync.micros'),
-        LatencyPart(
-            'memtable-insert',
-            'kv-commit',
-            latency.memtable_insert_ms,
-            'rocksdb.rocksdb_write_memtable_time',
-        ),
-        LatencyPart('replicas', 'client-op', latency.replicas_ms, 'osd.op_w_latency, the rest'),
-    )
+def _share(ms: float, whole_ms: Optional[float]) -> Optional[float]:
+    return ms / whole_ms if whole_ms else None
 
 
 _WHAT_IT_MEANS = {
@@ -145,33 +179,6 @@ _WHAT_IT_MEANS = {
     'kv-commit': 'committing to RocksDB: writing and syncing the WAL, and memtable inserts',
     'replicas': 'waiting for replicas, or for the placement group',
 }
-
-
-def bottleneck(latency: WriteLatency) -> Optional[Bottleneck]:
-    """The largest known part; None without writes or with too few known parts."""
-    if latency.client_op_ms is None or latency.client_op_ms < MIN_CLIENT_OP_MS:
-        return None
-    if latency.bluestore_ms is None:
-        return None
-    known = {part.part: part.ms for part in parts(latency) if part.ms is not None}
-    throttle_ms = known.get('throttle', 0.0)
-    if 'prepare' in known:
-        # Preparation without the throttle.
-        known['prepare'] = max(0.0, known['prepare'] - throttle_ms)
-    if 'kv-queue' in known:
-        # Queue and round are known per transaction, so the sum of both is redundant.
-        known.pop('kv', None)
-        if latency.kv_round_ms is not None:
-            known.update(_round_of_a_write(latency.kv_round_ms, latency))
-    else:
-        known.pop('kv-flush', None)
-        known.pop('kv-commit', None)
-    named = {part: ms for part, ms in known.items() if part in _WHAT_IT_MEANS}
-    if not named:
-        return None
-    part, ms = max(named.items(), key=lambda item: item[1])
-    share = min(1.0, ms / latency.client_op_ms)
-    return Bottleneck(part, ms, share, _statement(part, latency))
 
 
 def _round_of_a_write(round_ms: float, latency: WriteLatency) -> dict[str, float]:

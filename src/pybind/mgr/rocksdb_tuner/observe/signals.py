@@ -7,10 +7,11 @@ Whether an OSD works at the pace of its newest window, told by two counters inst
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import Annotated, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import OsdInfo
+from ..notes import Among, Amount, Count
 from .deep import CompactionRate
 from .history import OsdHistory, WrittenBytes
 from .report_interval import DEFAULT, ReportInterval
@@ -30,60 +31,82 @@ class Signals(NamedTuple):
     """
 
     osd_id: int
-    #: Length of the short window between two reports. None: no window yet.
-    window_s: Optional[float] = None
+    window_s: Annotated[
+        Optional[Amount], 'Length of the window of the rates and means, in seconds.'
+    ] = None
     #: Time of the newest report, on the mgr's clock.
     sampled_s: Optional[float] = None
 
-    #: Mean duration of one round of BlueStore's kv_sync thread, and of its device flush.
-    kv_sync_ms: Optional[float] = None
-    #: Busy time of the kv_sync thread over wall time, 0..1: at 1 it limits the OSD's writes.
-    kv_sync_busy: Optional[float] = None
-    kv_flush_ms: Optional[float] = None
-    #: Mean time from a transaction's submission to its commit.
-    commit_ms: Optional[float] = None
+    kv_sync_ms: Annotated[
+        Optional[Amount], 'Mean duration of one round of the kv_sync thread, in milliseconds.'
+    ] = None
+    kv_sync_busy: Annotated[Optional[Amount], 'Time inside kv_sync over wall time, 0..1.'] = None
+    kv_flush_ms: Annotated[
+        Optional[Amount], 'Mean duration of the device flush in kv_sync, in milliseconds.'
+    ] = None
+    commit_ms: Annotated[
+        Optional[Amount], 'Mean time until a transaction is durable, in milliseconds.'
+    ] = None
 
-    #: Client operations: `osd.op_w`, `osd.op_r`, and `osd.op_rw` (class calls that read and write,
-    #: such as bucket index updates, and RGW's overwrites of objects with their data). Bytes are
-    #: counted with their operation: ``write_bytes_*`` are of op_w alone.
-    write_iops: Optional[float] = None
-    read_iops: Optional[float] = None
-    rw_iops: Optional[float] = None
-    write_bytes_per_s: Optional[float] = None
-    read_bytes_per_s: Optional[float] = None
-    rw_bytes_per_s: Optional[float] = None
-    write_bytes_avg: Optional[float] = None
-    read_bytes_avg: Optional[float] = None
-    op_w_latency_ms: Optional[float] = None
-    recovery_ops_per_s: Optional[float] = None
-    recovery_bytes_per_s: Optional[float] = None
+    write_iops: Annotated[Optional[Amount], 'Client writes per second.'] = None
+    read_iops: Annotated[Optional[Amount], 'Client reads per second.'] = None
+    rw_iops: Annotated[Optional[Amount], 'Client read-write class calls per second.'] = None
+    write_bytes_per_s: Annotated[Optional[Amount], 'Bytes of client writes per second.'] = None
+    read_bytes_per_s: Annotated[Optional[Amount], 'Bytes of client reads per second.'] = None
+    rw_bytes_per_s: Annotated[
+        Optional[Amount], 'Bytes per second written by client class calls.'
+    ] = None
+    write_bytes_avg: Annotated[Optional[Amount], 'Mean size of a client write, in bytes.'] = None
+    read_bytes_avg: Annotated[Optional[Amount], 'Mean size of a client read, in bytes.'] = None
+    op_w_latency_ms: Annotated[
+        Optional[Amount], 'Mean latency of a client write, in milliseconds.'
+    ] = None
+    recovery_ops_per_s: Annotated[Optional[Amount], 'Recovery operations per second.'] = None
+    recovery_bytes_per_s: Annotated[Optional[Amount], 'Recovery bytes per second.'] = None
 
-    #: BlueFS writes for RocksDB. ``slow`` is a part of the other two and must not be added to them.
-    wal_bytes_per_s: Optional[float] = None
-    sst_bytes_per_s: Optional[float] = None
-    slow_bytes_per_s: Optional[float] = None
-    #: WAL bytes per byte, and per operation, of client writes (op_w and op_rw).
-    wal_bytes_per_client_byte: Optional[float] = None
-    wal_bytes_per_write_op: Optional[float] = None
+    wal_bytes_per_s: Annotated[
+        Optional[Amount], "Bytes per second that BlueFS wrote to RocksDB's WAL."
+    ] = None
+    sst_bytes_per_s: Annotated[
+        Optional[Amount], 'Bytes per second that BlueFS wrote to SST files.'
+    ] = None
+    slow_bytes_per_s: Annotated[
+        Optional[Amount], 'Bytes per second of WAL and SST files written to the slow device.'
+    ] = None
+    wal_bytes_per_client_byte: Annotated[
+        Optional[Amount], 'WAL bytes per byte of client writes.'
+    ] = None
+    wal_bytes_per_write_op: Annotated[Optional[Amount], 'WAL bytes per client write.'] = None
 
-    #: Compaction writes without flushes: "measured" from RocksDB's tickers, or "estimated" from SST
-    #: and WAL bytes.
-    compaction_bytes_per_s: Optional[float] = None
-    compaction_source: Optional[str] = None
-    compaction_window_s: Optional[float] = None
-    #: (WAL + SST bytes) / WAL bytes over the long window.
-    db_write_amp: Optional[float] = None
-    db_write_amp_window_s: Optional[float] = None
+    compaction_bytes_per_s: Annotated[
+        Optional[Amount], 'Bytes per second that compaction wrote.'
+    ] = None
+    compaction_source: Annotated[
+        Optional[Annotated[str, Among(('measured', 'estimated'))]],
+        "Source of compaction_bytes_per_s: RocksDB's own statistics, or an estimate from SST "
+        'and WAL bytes.',
+    ] = None
+    compaction_window_s: Annotated[
+        Optional[Amount], 'Seconds over which compaction was observed.'
+    ] = None
+    db_write_amp: Annotated[
+        Optional[Amount], '(WAL + SST bytes) / WAL bytes over the long window.'
+    ] = None
+    db_write_amp_window_s: Annotated[Optional[Amount], 'Length of the long window, in seconds.'] = (
+        None
+    )
 
-    #: True: DB and data share a device, so its size is no limit for the DB, and ``db_total_bytes``
-    #: is None.
-    db_device_shared: Optional[bool] = None
-    db_used_bytes: Optional[int] = None
-    db_total_bytes: Optional[int] = None
-    wal_used_bytes: Optional[int] = None
-    wal_total_bytes: Optional[int] = None
-    slow_used_bytes: Optional[int] = None
-    slow_total_bytes: Optional[int] = None
+    db_device_shared: Annotated[
+        Optional[bool], 'Whether DB and data share a device, so the DB has no limit of its own.'
+    ] = None
+    db_used_bytes: Annotated[Optional[Count], 'Bytes used by the DB on its device.'] = None
+    db_total_bytes: Annotated[
+        Optional[Count], 'Size of the DB device in bytes; null if it is shared with the data.'
+    ] = None
+    wal_used_bytes: Annotated[Optional[Count], 'Bytes used by the WAL on its device.'] = None
+    wal_total_bytes: Annotated[Optional[Count], 'Size of the WAL device in bytes.'] = None
+    slow_used_bytes: Annotated[Optional[Count], 'Bytes of the DB on the slow device.'] = None
+    slow_total_bytes: Annotated[Optional[Count], 'Size of the slow device in bytes.'] = None
 
     def age_s(self, now_s: Optional[float]) -> Optional[float]:
         """Age of the newest report; None without one, or if the time is unknown."""

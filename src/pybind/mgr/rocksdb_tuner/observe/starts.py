@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Mapping, NamedTuple, Optional
+from typing import Annotated, Mapping, NamedTuple, Optional
 
 from ..mgr.records import OsdInfo
+from ..notes import Amount, Unbounded
 
 #: After a pause longer than this and than two sampling intervals, earlier observations are dropped.
 PAUSE_S = 60.0
@@ -21,14 +22,14 @@ TOGETHER_S = 600.0
 
 
 class LastStart(NamedTuple):
-    """The last completely observed absence of an OSD."""
+    """The last observed restart."""
 
-    #: Lower bound: between the first and the last sample that saw it down.
-    away_s: float
-    #: Upper bound: between the samples that saw the two processes.
-    away_most_s: float
-    #: Whether most OSDs of its host were down too; None: it has no other OSDs.
-    host_away: Optional[bool]
+    away_s: Annotated[Amount, Unbounded(), 'Minimum downtime, in seconds.']
+    away_most_s: Annotated[Amount, Unbounded(), 'Maximum downtime, in seconds.']
+    host_away: Annotated[
+        Optional[bool],
+        'Whether most OSDs of its host were down with it; null: the host has no other OSDs.',
+    ]
 
 
 class _Process(NamedTuple):

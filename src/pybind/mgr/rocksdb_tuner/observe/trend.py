@@ -22,8 +22,9 @@ from enum import Enum
 from operator import attrgetter
 from statistics import median
 from threading import Lock
-from typing import Generic, NamedTuple, Optional, TypeVar
+from typing import Annotated, Generic, NamedTuple, Optional, TypeVar
 
+from ..notes import Amount, AsTime, Count, Named, Unbounded
 from .history import UNKNOWN, appended, decode, encode
 from .signals import Signals
 
@@ -259,23 +260,28 @@ class Outlook(str, Enum):
 
 @dataclass(frozen=True)
 class Forecast:
-    """Forecast for the DB device of one OSD.
+    """Forecast of a full DB device.
 
     Spillover starts when the device is full, at the latest. Times are seconds from ``time_s``.
     """
 
-    outlook: Outlook
-    time_s: float
-    history_s: float
-    points: int
-    #: Median slope and its interval (90%).
-    growth_bytes_per_day: Optional[float] = None
-    growth_low_bytes_per_day: Optional[float] = None
-    growth_high_bytes_per_day: Optional[float] = None
-    #: Only with `Outlook.FILLING`: by the median slope, earliest and latest.
-    full_in_s: Optional[float] = None
-    full_earliest_s: Optional[float] = None
-    full_latest_s: Optional[float] = None
+    outlook: Annotated[Outlook, 'Result of the forecast.']
+    time_s: Annotated[
+        float,
+        Named('time'),
+        AsTime(),
+        'Time of the newest point, the start of the intervals below.',
+    ]
+    history_s: Annotated[Amount, Unbounded(), 'Length of the history, in seconds.']
+    points: Annotated[Count, 'Number of points in the history.']
+    growth_bytes_per_day: Annotated[Optional[float], 'Median growth.'] = None
+    growth_low_bytes_per_day: Annotated[Optional[float], 'Lower end of its 90% interval.'] = None
+    growth_high_bytes_per_day: Annotated[Optional[float], 'Upper end of its 90% interval.'] = None
+    full_in_s: Annotated[
+        Optional[Amount], 'Seconds until the device is full; null unless it is filling.'
+    ] = None
+    full_earliest_s: Annotated[Optional[Amount], 'Lower bound of full_in_s.'] = None
+    full_latest_s: Annotated[Optional[Amount], 'Upper bound of full_in_s.'] = None
 
 
 @dataclass(frozen=True)

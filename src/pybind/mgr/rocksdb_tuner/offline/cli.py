@@ -8,13 +8,16 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Callable, Mapping, Optional, TextIO
+from typing import Optional, TextIO
 
 from ..collection.records import Collection
 from ..collection.report import UnreadableError, read_report
-from ..present import render
+from ..present.answers.advice import in_full
 from ..present.answers.operations import LastOperations
-from ..present.render import FORMATS, PresentError
+from ..present.answers.osd import detail_of
+from ..present.errors import PresentError
+from ..present.subjects import findings_of, worst_osds
+from ..present.views import FORMATS, show
 from ..snapshot import Snapshot
 from ..version import VERSION
 from .files import content_of, parse_json
@@ -32,6 +35,7 @@ EXIT_FAILED = 1
 
 #: Commands of the module that are shown by default.
 _OVERVIEW = ('status', 'osd', 'workload', 'findings', 'recommend')
+_COMMANDS = (*_OVERVIEW, 'history', 'operation')
 
 _DESCRIPTION = """\
 Evaluate a cluster from files: a document written by "ceph rocksdb-tuner report", or a directory
@@ -108,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         'command',
         nargs='?',
-        choices=tuple(_RENDERERS),
+        choices=_COMMANDS,
         help=f'a command of the module; default: {", ".join(_OVERVIEW)}',
     )
     parser.add_argument('subject', nargs='?', help='id of an OSD, a finding or a recommendation')
@@ -150,37 +154,35 @@ def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
     if command is None:
         return overview(snapshot, output_format)
     if arguments.all:
-        return render.candidates(snapshot, output_format)
+        return show('recommend-all', snapshot, output_format)
     if subject is None:
-        return _RENDERERS[command](snapshot, output_format)
+        return _shown(command, snapshot, output_format)
     if command == 'recommend':
         return _show(snapshot, subject, output_format)
     if command == 'findings':
-        return render.finding(snapshot, subject, output_format)
+        return show('finding', findings_of(snapshot, subject), output_format)
     if command != 'osd':
         _parser().error(f'"{command}" takes no argument: "{subject}"')
     number = subject.removeprefix('osd.')
     if not (number.isascii() and number.isdigit()):
         _parser().error(f'invalid OSD id "{subject}": use "3" or "osd.3"')
-    return render.osd(snapshot, int(number), output_format, judgement.deep.get(int(number)))
+    detail = detail_of(snapshot, int(number), judgement.deep.get(int(number)))
+    return show('osd-detail', detail, output_format)
 
 
-_RENDERERS: Mapping[str, Callable[[Snapshot, str], str]] = {
-    'status': render.status,
-    'osd': lambda snapshot, form: render.osds(snapshot, form, everything=True),
-    'workload': render.workload,
-    'findings': render.findings,
-    'recommend': render.recommend,
-    'history': render.history,
-    'operation': lambda snapshot, form: render.operation(LastOperations.of(snapshot), form),
-}
+def _shown(command: str, snapshot: Snapshot, output_format: str) -> str:
+    if command == 'osd':
+        return show('osd', worst_osds(snapshot), output_format, everything=True)
+    if command == 'operation':
+        return show('operation', LastOperations.of(snapshot), output_format)
+    return show(command, snapshot.history if command == 'history' else snapshot, output_format)
 
 
 def overview(snapshot: Snapshot, output_format: str) -> str:
     """The output of all default commands."""
     if output_format != 'plain':
-        return render.overview(snapshot, output_format)
-    answers = {name: _RENDERERS[name](snapshot, output_format) for name in _OVERVIEW}
+        return show('offline', snapshot, output_format)
+    answers = {name: _shown(name, snapshot, output_format) for name in _OVERVIEW}
     return '\n\n'.join(f'== {name}\n\n{text}' for name, text in answers.items())
 
 
@@ -191,7 +193,7 @@ def _show(snapshot: Snapshot, wanted: str, output_format: str) -> str:
         raise PresentError(
             errno.ENOENT, f'recommendation "{wanted}" does not exist; recommendations: {choices}'
         )
-    return render.show(known[wanted], output_format)
+    return show('recommend-detail', in_full(known[wanted], None), output_format)
 
 
 def _complain(reasons: Iterable[str]) -> None:

@@ -9,8 +9,11 @@ from typing import Any, Mapping, Optional, Union
 from urllib.parse import quote
 
 from ..options.verdict import all_options
-from ..present import render
+from ..present.answers.advice import in_full
 from ..present.answers.operations import LastOperations
+from ..present.answers.osd import growth_of
+from ..present.subjects import facts_of
+from ..present.views import show
 from ..snapshot import Snapshot
 from ..units import format_time
 from ..version import VERSION
@@ -76,19 +79,20 @@ def _answers(judgement: Judgement) -> Mapping[str, Any]:
     """The REST requests of the tab, by path."""
     snapshot = judgement.snapshot
     texts = {
-        '': render.status(snapshot, 'json'),
-        '/findings': render.findings(snapshot, 'json'),
-        '/recommendation': render.recommend(snapshot, 'json'),
-        '/map': render.osd_map(snapshot),
-        '/operation': render.operation(LastOperations.of(snapshot), 'json'),
-        '/history': render.history(snapshot, 'json'),
-        '/candidates': render.candidates(snapshot, 'json'),
+        '': show('status', snapshot),
+        '/findings': show('findings', snapshot),
+        '/recommendation': show('recommend', snapshot),
+        '/map': show('osd-map', snapshot),
+        '/operation': show('operation', LastOperations.of(snapshot)),
+        '/history': show('history', snapshot.history),
+        '/candidates': show('recommend-all', snapshot),
     }
     for recommendation in snapshot.recommendations:
         path = f'/recommendation/{quote(recommendation.recommendation_id, safe=_UNQUOTED)}'
-        texts[path] = render.show(recommendation, 'json')
+        texts[path] = show('recommend-detail', in_full(recommendation, None))
     for osd_id in _fullest(judgement):
-        texts[f'/osd/{osd_id}/growth'] = render.growth(snapshot, osd_id, judgement.growth[osd_id])
+        grown = growth_of(facts_of(snapshot, osd_id), judgement.growth[osd_id])
+        texts[f'/osd/{osd_id}/growth'] = show('growth', grown)
     answers = {path: json.loads(text) for path, text in texts.items()}
     answers['/option'] = _meanings(snapshot)
     return answers
@@ -109,5 +113,8 @@ def _meanings(snapshot: Snapshot) -> list[Mapping[str, str]]:
     strings = ' '.join(
         text for r in snapshot.recommendations for text in (r.options_from, r.options_to)
     )
-    found = json.loads(render.option_list(tuple(all_options().values()), 'json'))
-    return [option for option in found if option['option'] in strings]
+    return [
+        {'option': name, 'meaning': option.meaning}
+        for name, option in all_options().items()
+        if name in strings
+    ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
+from typing import Annotated, Literal, Optional
 
 from ..judge.arms import Answer
 from ..judge.records import Judgement, Predicted
+from ..notes import AsTime, Named
 from ..plan.records import OPTION
 from .phases import Outcome
 
@@ -51,31 +52,37 @@ class ExperimentResult:
 
 @dataclass(frozen=True)
 class HistoryRecord:
-    """One change: actor, old and new options, and outcome.
+    """A change with its actor and outcome.
 
     One record per rollout, written when it starts, and again when it ends or is rolled back.
     Compactions and experiments get one when they end: they leave options unchanged.
     """
 
-    rollout_id: str
-    #: Start time, in seconds since the epoch.
-    time_s: float
-    recommendation_id: str
-    who: str
-    #: Running and target options of the first OSD, option string and annex combined.
-    options_from: str
-    options_to: str
-    actor: str
-    outcome: Outcome
-    #: Why it did not go as planned.
-    reason: Optional[str]
-    prediction: Optional[str]
-    #: As text; None: nothing was measured.
-    measured: Optional[str]
-    #: Both as numbers.
-    predicted: Optional[Predicted] = None
+    rollout_id: Annotated[str, Named('id'), 'Id of the rollout.']
+    time_s: Annotated[float, Named('time'), AsTime(), 'Start time. ISO 8601, UTC.']
+    recommendation_id: Annotated[str, Named('recommendation'), 'Id of the recommendation.']
+    who: Annotated[str, 'Config mask.']
+    options_from: Annotated[str, Named('from'), 'Option string before.']
+    options_to: Annotated[str, Named('to'), 'Option string after.']
+    actor: Annotated[str, 'Client that requested it.']
+    outcome: Annotated[Outcome, 'Outcome; "waiting": not ended yet.']
+    reason: Annotated[Optional[str], 'What went wrong; null if nothing did.']
+    prediction: Annotated[Optional[str], 'Prediction, in words; null: none.']
+    measured: Annotated[Optional[str], 'Measurement, in words; null: none.']
+    predicted: Annotated[
+        Optional[Predicted], Named('predicted_effect'), 'Prediction, in numbers; null: none.'
+    ] = None
     judgement: Optional[Judgement] = None
-    #: The changed option.
-    option: str = OPTION
+    option: Annotated[
+        str, 'Changed option: the option string, or the annex that OSDs append to it.'
+    ] = OPTION
     #: None: this was no experiment.
     experiment: Optional[ExperimentResult] = None
+
+    @property
+    def kind(
+        self,
+    ) -> Annotated[Literal['rollout', 'compaction', 'experiment'], 'Kind of operation.']:
+        if self.experiment is not None:
+            return 'experiment'
+        return 'compaction' if self.rollout_id.startswith('c') else 'rollout'

@@ -15,9 +15,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Literal, Optional
 
 from ..knowledge import loader
+from ..notes import Among, Named, NotEmpty
 from ..units import format_bytes
 from .values import ValueType
 
@@ -33,31 +34,31 @@ class UnknownRocksDBVersionError(ValueError):
 class VersionFacts:
     """An option in one RocksDB version."""
 
-    #: Effective value if the option is unset; None if unknown, or not a single string.
-    default: Optional[str]
+    default: Annotated[
+        Optional[str], 'Effective value if the option is unset; null: unknown, or several.'
+    ]
     #: Whether the daemon parses the value; otherwise any text is valid.
     value_read: bool
-    #: Why the option has no effect in a Ceph daemon; None if it has one.
-    no_effect: Optional[str]
+    no_effect: Annotated[
+        Optional[str], 'Why setting it has no effect in a Ceph daemon; null: it has one.'
+    ]
 
 
 @dataclass(frozen=True)
 class Bounds:
     """RocksDB silently clamps the value to these, both inclusive."""
 
-    minimum: int
-    #: None: unbounded.
-    maximum: Optional[int]
-    #: A special value that is not clamped.
-    exempt: Optional[int]
+    minimum: Annotated[int, 'RocksDB raises smaller values to this.']
+    maximum: Annotated[Optional[int], 'RocksDB lowers larger values to this; null: unlimited.']
+    exempt: Annotated[Optional[int], 'Value that is not changed; null: none.']
 
 
 @dataclass(frozen=True)
 class SaneRange:
-    """The module reports values outside of these as dangerous; both inclusive."""
+    """Sensible values of an option."""
 
-    minimum: int
-    maximum: int
+    minimum: Annotated[int, 'Smallest sensible value.']
+    maximum: Annotated[int, 'Largest sensible value.']
     why: Annotated[str, 'Reason for the limits.']
 
 
@@ -65,33 +66,38 @@ class SaneRange:
 class Choice:
     """One value of an enum."""
 
-    name: str
+    name: Annotated[str, 'The value as written in an option string.']
     #: As RocksDB prints it in a daemon's log.
     printed: str
     #: Whether an OSD starts with it; false for codecs that are not in Ceph's builds.
-    starts: bool
-    #: The RocksDB version that introduced it; None if all known ones have it.
-    since: Optional[str]
+    starts: Annotated[bool, 'Whether an OSD starts with it.']
+    since: Annotated[Optional[str], 'First RocksDB version with this value; null: all known.']
 
 
 @dataclass(frozen=True)
 class Danger:
-    #: "forbidden" or "caution".
-    level: str
-    why: str
+    """Why setting an option is dangerous."""
+
+    level: Annotated[
+        Annotated[str, Among(('forbidden', 'caution'))],
+        'Level; "forbidden": the module never sets it.',
+    ]
+    why: Annotated[str, 'Reason.']
     #: Harmless values without effect.
     harmless_values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Member:
-    """One member of a struct; RocksDB prints it as ``option.member``."""
+    """A member of a struct; RocksDB prints it as ``option.member``."""
 
-    name: str
-    #: None: every version that knows the name ignores it.
-    value_type: Optional[ValueType]
-    #: By RocksDB version; the name is unknown to versions that are not in it.
-    defaults: Mapping[str, str]
+    name: Annotated[str, 'Name of the member.']
+    value_type: Annotated[
+        Optional[ValueType], Named('type'), 'Type of its value; null: RocksDB ignores it.'
+    ]
+    defaults: Annotated[
+        Mapping[str, str], 'Defaults by RocksDB version; the name is unknown to others.'
+    ]
     choices: tuple[Choice, ...]
 
 
@@ -122,31 +128,41 @@ class ObjectRule:
 
 @dataclass(frozen=True)
 class OptionInfo:
-    name: str
-    #: "db" for the whole database, "cf" by column family, "ceph" for Ceph's own four.
-    scope: str
-    value_type: ValueType
-    unit: Optional[str]
-    #: By RocksDB version; the name is unknown to versions that are not in it.
-    versions: Mapping[str, VersionFacts]
-    bounds: Optional[Bounds]
-    sane: Optional[SaneRange]
-    choices: tuple[Choice, ...]
-    danger: Optional[Danger]
-    #: Whether the module may set it, because its effect on BlueStore is understood.
-    assessed: bool
-    #: RocksDB can change it at runtime; Ceph cannot, so an OSD always needs a restart.
-    mutable_in_rocksdb: bool
-    needs_restart: bool
-    #: The version that deprecated it, and its replacement; None if it is not deprecated.
-    deprecated: Optional[str]
-    meaning: str
-    #: Reasons to change it, and not to.
-    change_when: str
-    leave_when: str
-    source: str
-    #: Of a struct.
-    members: tuple[Member, ...] = ()
+    """An option of the string."""
+
+    name: Annotated[str, Named('option'), 'Name of the option.']
+    scope: Annotated[
+        Annotated[str, Among(('db', 'cf', 'ceph'))],
+        '"db": the whole database; "cf": each column family; "ceph": a key of Ceph.',
+    ]
+    value_type: Annotated[ValueType, Named('type'), 'Type of its value.']
+    unit: Annotated[Optional[str], 'Unit of its value; null: none.']
+    versions: Annotated[
+        Mapping[str, VersionFacts], 'By RocksDB version; the name is unknown to others.'
+    ]
+    bounds: Annotated[Optional[Bounds], 'RocksDB changes values outside of these; null: none.']
+    sane: Annotated[Optional[SaneRange], 'Range of sensible values; null: unknown.']
+    choices: Annotated[
+        tuple[Choice, ...], Named('values'), 'Valid values, if it has a fixed set of them.'
+    ]
+    danger: Annotated[Optional[Danger], 'Danger of setting it; null: none.']
+    assessed: Annotated[
+        bool,
+        Named('set_by_module'),
+        'Whether the module may set it, because its effect is understood.',
+    ]
+    mutable_in_rocksdb: Annotated[
+        bool, 'RocksDB can change it at runtime, but Ceph offers no way to do so.'
+    ]
+    needs_restart: Annotated[bool, 'Whether a change requires an OSD restart.']
+    deprecated: Annotated[
+        Optional[str], 'Version since which it is deprecated; null: not deprecated.'
+    ]
+    meaning: Annotated[str, 'Description of the option.']
+    change_when: Annotated[str, NotEmpty(), 'When to change it.']
+    leave_when: Annotated[str, NotEmpty(), 'When not to change it.']
+    source: Annotated[str, 'Source of this information.']
+    members: Annotated[tuple[Member, ...], 'Members, if it is a struct.'] = ()
     #: Of an object, by RocksDB version.
     object_rules: Mapping[str, ObjectRule] = field(default_factory=dict)
 
@@ -276,20 +292,28 @@ def _order(version: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class RelatedOption:
-    name: str
-    #: Ceph's type: "bool", "uint64".
-    value_type: str
-    unit: Optional[str]
-    #: By release; None if the release has no such option.
-    defaults: Mapping[str, Optional[str]]
-    #: "at-once", "restart", or "mkfs": only at OSD creation.
-    takes_effect: str
-    meaning: str
-    #: Reasons to change it, and not to.
-    change_when: str
-    leave_when: str
-    danger: Optional[Danger]
-    source: str
+    """A Ceph option outside the string."""
+
+    name: Annotated[str, Named('option'), 'Name of the option.']
+    value_type: Annotated[str, Named('type'), 'Type of its value.']
+    unit: Annotated[Optional[str], 'Unit of its value; null: none.']
+    defaults: Annotated[
+        Mapping[str, Optional[str]], 'Defaults by release; null: the release has no such option.'
+    ]
+    takes_effect: Annotated[
+        Annotated[str, Among(('at-once', 'restart', 'mkfs'))],
+        'When a change takes effect; "restart": at the next start of the OSD; "mkfs": only in '
+        'new OSDs.',
+    ]
+    meaning: Annotated[str, 'Description of the option.']
+    change_when: Annotated[str, NotEmpty(), 'When to change it.']
+    leave_when: Annotated[str, NotEmpty(), 'When not to change it.']
+    danger: Annotated[Optional[Danger], 'Danger of setting it; null: none.']
+    source: Annotated[str, 'Source of this information.']
+
+    @property
+    def scope(self) -> Annotated[Literal['neighbour'], 'A related Ceph option.']:
+        return 'neighbour'
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Iterable, Mapping, Optional
+from typing import Annotated, Iterable, Mapping, Optional
 
 from .advice import advice
 from .catalogue import UnknownRocksDBVersionError, catalogue
@@ -46,12 +46,13 @@ _BLOCKING_WARNINGS = frozenset(
 class CheckResult:
     """Result for one string and one RocksDB version."""
 
-    #: Whether an OSD would start; None if that, or the effective values, are unknown.
-    accepted: Optional[bool]
+    accepted: Annotated[Optional[bool], 'Whether an OSD would start with it; null if unknown.']
     #: Effective values by option (``option.member`` for structs); empty unless accepted.
-    effective: Mapping[str, str]
-    #: Worst first, then in the order of the string.
-    problems: tuple[Problem, ...]
+    effective: Annotated[
+        Mapping[str, str],
+        'Effective value of every known option; empty if the string is not accepted.',
+    ]
+    problems: Annotated[tuple[Problem, ...], 'Problems, worst first.']
 
 
 def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -> CheckResult:

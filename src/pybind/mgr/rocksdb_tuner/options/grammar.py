@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Mapping, Optional
+from typing import Annotated, Mapping, Optional
 
+from ..notes import Named
 from .catalogue import UnknownRocksDBVersionError, catalogue
 from .effective import effective
 from .reading import read_option
@@ -21,6 +22,7 @@ __all__ = [
     'OptionSyntaxError',
     'combine',
     'diff',
+    'difference',
     'format',
     'in_force',
     'normalize',
@@ -31,11 +33,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class OptionDifference:
-    """One option in which two sets differ; None: default."""
+    """An option that differs."""
 
-    option: str
-    value_from: Optional[str]
-    value_to: Optional[str]
+    option: Annotated[str, 'Name of a RocksDB option.']
+    value_from: Annotated[Optional[str], Named('from'), 'Value before; null: not set.']
+    value_to: Annotated[Optional[str], Named('to'), 'Value after; null: not set.']
 
 
 def normalize(option_set: OptionSet) -> OptionSet:
@@ -70,6 +72,14 @@ def diff(a: OptionSet, b: OptionSet) -> tuple[OptionDifference, ...]:
         for name in sorted({*plain_a, *plain_b})
         if plain_a.get(name) != plain_b.get(name)
     )
+
+
+def difference(before: str, after: str) -> Optional[tuple[OptionDifference, ...]]:
+    """The differences between two option strings; None if one cannot be parsed."""
+    try:
+        return diff(parse(before), parse(after))
+    except OptionSyntaxError:
+        return None
 
 
 # A rollout compares the same two strings for every OSD at every tick.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Mapping, Optional
+from typing import Annotated, Mapping, Optional
 
 from ..knowledge import loader
+from ..notes import Named
 
 _VERSION = re.compile(r'(?:ceph version )?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?!\d)', re.ASCII)
 
@@ -16,12 +17,11 @@ _VERSION = re.compile(r'(?:ceph version )?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?!\d)'
 class KnownRelease:
     """A range of point releases that share RocksDB and default options."""
 
-    #: "reef"
-    name: str
+    name: Annotated[str, Named('release'), 'Name of the release.']
     #: The first point release with these defaults, "18.2.4".
-    since: str
+    since: Annotated[str, 'First point release with these defaults.']
     #: Major and minor number of the RocksDB built in, "7.9".
-    rocksdb_version: str
+    rocksdb_version: Annotated[str, 'Version of its RocksDB.']
     default_options: str
     default_annex: str
     default_cfs: str

@@ -6,8 +6,9 @@ import difflib
 import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Mapping, Optional, Union
+from typing import Annotated, Mapping, Optional, Union
 
+from ..notes import Count, InPlace, Named, NotEmpty, OsdId
 from ..units import natural
 from .catalogue import OptionInfo, RelatedOption, catalogue, related_options
 from .checks import NOTHING_KNOWN, TEXT_MAX_BYTES, CheckResult, check
@@ -31,23 +32,29 @@ class BadQuestionError(ValueError):
 class Subject:
     """OSDs of one release that would run an option string, or a hypothetical one."""
 
-    release: KnownRelease
-    #: Empty if only the release was given.
-    osd_ids: tuple[int, ...] = ()
+    release: Annotated[KnownRelease, InPlace()]
+    osd_ids: Annotated[
+        tuple[OsdId, ...],
+        Named('osds'),
+        'OSDs that run this release; empty if the release was given.',
+    ] = ()
     #: The minimum of the OSDs.
     hardware: Hardware = NOTHING_KNOWN
-    #: Their `bluestore_rocksdb_options_annex`, which Ceph appends to the string.
-    annex: str = ''
+    annex: Annotated[
+        str,
+        'bluestore_rocksdb_options_annex of these OSDs, which Ceph appends to the string; '
+        'included in the check.',
+    ] = ''
 
 
 @dataclass(frozen=True)
 class ReleaseVerdict:
-    """The verdict for the OSDs of one release."""
+    """The result for one release."""
 
-    subject: Subject
+    subject: Annotated[Subject, InPlace()]
     #: What these OSDs would parse: the string with their annex.
     text: str
-    result: CheckResult
+    result: Annotated[CheckResult, InPlace('accepted')]
 
     @property
     def release(self) -> KnownRelease:
@@ -56,17 +63,44 @@ class ReleaseVerdict:
     def count(self, severity: str) -> int:
         return sum(problem.severity == severity for problem in self.result.problems)
 
+    @property
+    def errors(self) -> Annotated[Count, 'Number of errors.']:
+        return self.count('error')
+
+    @property
+    def warnings(self) -> Annotated[Count, 'Number of warnings.']:
+        return self.count('warning')
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdicts for all requested releases, the worst first."""
+    """Check of an option string, for the release with the worst result."""
 
-    text: str
-    by_release: tuple[ReleaseVerdict, ...]
+    text: Annotated[str, Named('options'), 'The option string as given.']
+    by_release: Annotated[
+        tuple[ReleaseVerdict, ...],
+        Named('releases'),
+        NotEmpty(),
+        'All checked releases, worst first.',
+    ]
 
     @property
     def worst(self) -> ReleaseVerdict:
         return self.by_release[0]
+
+    @property
+    def release(self) -> Annotated[KnownRelease, InPlace('name', 'rocksdb_version')]:
+        return self.worst.release
+
+    @property
+    def result(self) -> Annotated[CheckResult, InPlace()]:
+        return self.worst.result
+
+    @property
+    def assumptions(
+        self,
+    ) -> Annotated[tuple[str, ...], 'Assumptions in place of unknown facts, in sentences.']:
+        return self.worst.subject.hardware.assumptions
 
 
 def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Optional
+from typing import Annotated, Optional
 
 from ..judge.records import Inconclusive, SoakPlan, least_soak_s
 from ..judge.signals import limits
 from ..mgr.records import FailureDomain
+from ..notes import Named, OsdId
 from .records import ChangeRequest, Purpose
 
 #: Memtable flushes to cover by the canary's soak.
@@ -24,7 +25,7 @@ class PlannedBatch:
 
     #: 0 is the canary.
     number: int
-    osds: tuple[int, ...]
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
     #: OSDs that are compared with the controls; all OSDs are watched for crashes.
     compared: tuple[int, ...]
     #: OSDs that are changed later, or never.
@@ -33,8 +34,11 @@ class PlannedBatch:
     #: Number of verdicts that share the error rate, this one included.
     among: int
     last: bool
-    #: Failure domain of all its OSDs; None: unknown.
-    domain: Optional[FailureDomain]
+    domain: Annotated[
+        Optional[FailureDomain],
+        Named('failure_domain'),
+        'Failure domain of all of these OSDs; null: unknown.',
+    ]
 
     @property
     def watched(self) -> bool:
@@ -44,6 +48,16 @@ class PlannedBatch:
     def judged(self) -> bool:
         """Whether it has enough controls."""
         return self.watched and len(self.controls) >= limits().least_controls
+
+    @property
+    def compared_with(
+        self,
+    ) -> Annotated[
+        tuple[OsdId, ...],
+        Named('controls'),
+        'Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected.',
+    ]:
+        return self.controls if self.judged else ()
 
     @property
     def baseline_s(self) -> float:

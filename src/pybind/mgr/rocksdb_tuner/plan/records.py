@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Optional
+from typing import Annotated, Optional
 
 from ..judge.records import Predicted
 from ..mgr.records import FailureDomain, OsdInfo, RunningOption
+from ..notes import Named
 from ..options.grammar import in_force, same_meaning
 from ..options.releases import release_of
 from .entries import own, starts_with
@@ -49,15 +50,16 @@ class ChangeRequest:
     removed entry. Entries of single OSDs ("osd.3") that are not listed are removed.
     """
 
-    recommendation_id: str
-    kind: ChangeKind
-    #: The mask of the changed OSDs, "osd/class:ssd".
-    who: str
+    recommendation_id: Annotated[
+        str, Named('recommendation'), 'Id of the recommendation that it applies.'
+    ]
+    kind: Annotated[ChangeKind, Named('change'), 'Kind of change.']
+    who: Annotated[str, 'Config mask of the change.']
     targets: tuple[tuple[int, str], ...]
     order: tuple[int, ...]
     final_entries: tuple[tuple[str, Optional[str]], ...]
     #: The requester as in the audit log ("client.admin"); empty until applied.
-    actor: str
+    actor: Annotated[str, 'Client that requested it.']
     #: False if every OSD already runs its target: only entries change.
     restart: bool = True
     #: OSDs that the canary is compared with; unchanged until its verdict.
@@ -71,11 +73,16 @@ class ChangeRequest:
     prediction: Optional[str] = None
     #: The same in numbers.
     predicted: Optional[Predicted] = None
-    #: The option of targets and entries: `OPTION` or `ANNEX`.
-    option: str = OPTION
+    option: Annotated[
+        str, 'Changed option: the option string, or the annex that OSDs append to it.'
+    ] = OPTION
     #: Old and new option string, both options together; None: see ``targets``.
     strings: Optional[tuple[str, str]] = None
-    purpose: Purpose = Purpose.SAFETY
+    purpose: Annotated[
+        Purpose,
+        'Purpose of the change: "gain" if a gain is predicted, which the canary has to '
+        'confirm; else "safety".',
+    ] = Purpose.SAFETY
     #: The judged signal with the predicted gain; None: any required signal.
     promised: Optional[str] = None
     #: Time between memtable flushes under the load at the time of the request, with the slower of

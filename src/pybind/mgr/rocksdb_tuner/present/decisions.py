@@ -12,7 +12,7 @@ from ..snapshot import Mode, Snapshot
 from ..units import format_duration
 from .answers.operations import LastOperations
 from .summaries import worst_first
-from .tables.changes import next_step
+from .tables.operations import next_step
 
 _RECOMMEND = 'ceph rocksdb-tuner mode recommend'
 _DOCTOR = 'ceph rocksdb-tuner doctor'

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Optional
+from typing import Annotated, Optional
 
-from ..advise.profiles import Profile
 from ..advise.records import Finding, OsdFacts, Severity
+from ..notes import OsdId
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState, batches
-from ..options.grammar import OptionDifference, OptionSyntaxError, diff, parse
-from ..workload.records import WorkloadClass
 
 SEVERITIES = tuple(Severity)
 _PHASES_OF_FINISHED_OSDS = frozenset({Phase.DONE, Phase.ROLLED_BACK})
@@ -22,32 +20,46 @@ _PHASES_OF_FINISHED_OSDS = frozenset({Phase.DONE, Phase.ROLLED_BACK})
 
 @dataclass(frozen=True)
 class Variant:
-    """OSDs that run the same profile (None: custom options) from the same source."""
+    """OSDs that run the same profile from the same source."""
 
-    profile: Optional[str]
-    source: str
-    osds: tuple[int, ...]
+    profile: Annotated[Optional[str], 'Name of the profile; null if it matches none.']
+    source: Annotated[
+        str,
+        'Source of the running value: "default", "mon", "file", "env", "cmdline" or "override".',
+    ]
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
 
 
 @dataclass(frozen=True)
 class OptionsInUse:
-    """The options of a group of OSDs; the most frequent of ``variants`` first.
+    """Running options of the OSDs of a group.
 
     OSDs whose options are not known are in none of them.
     """
 
-    variants: tuple[Variant, ...]
-    pending_restart: tuple[int, ...]
+    variants: Annotated[
+        tuple[Variant, ...],
+        'Variants, most frequent first; without OSDs whose options are unknown.',
+    ]
+    pending_restart: Annotated[
+        tuple[OsdId, ...], 'OSDs whose configured options a restart would apply.'
+    ]
 
     @property
-    def profile(self) -> Optional[str]:
-        """The profile that all OSDs run; None if they differ or run custom options."""
+    def profile(
+        self,
+    ) -> Annotated[
+        Optional[str], 'Profile that all of them run; null if they differ or match no profile.'
+    ]:
         profiles = {variant.profile for variant in self.variants}
         return profiles.pop() if len(profiles) == 1 else None
 
     @property
-    def source(self) -> Optional[str]:
-        """The source of the options of all OSDs; None if it differs."""
+    def source(
+        self,
+    ) -> Annotated[
+        Optional[str], 'Source of the options of all OSDs; null if it differs or is unknown.'
+    ]:
         sources = {variant.source for variant in self.variants}
         return sources.pop() if len(sources) == 1 else None
 
@@ -80,26 +92,9 @@ def osds_finished(state: RolloutState) -> int:
     )
 
 
-def suited_workloads(profile: Profile) -> tuple[WorkloadClass, ...]:
-    """Workloads that it was made for, without those that merely have it as the default."""
-    return tuple(
-        dict.fromkeys(
-            rule.workload for rule in profile.suitability if not rule.only_as_release_default
-        )
-    )
-
-
 def common_domain(hosts: Iterable[Optional[str]]) -> str:
     """The common domain of host names (".example.com"), or ""."""
     names = [host for host in hosts if host is not None]
     split = [host.partition('.') for host in names]
     domains = {dot + domain if name else '' for name, dot, domain in split}
     return domains.pop() if len(domains) == 1 else ''
-
-
-def difference(before: str, after: str) -> Optional[tuple[OptionDifference, ...]]:
-    """The differences between two option strings; None if one cannot be parsed."""
-    try:
-        return diff(parse(before), parse(after))
-    except OptionSyntaxError:
-        return None

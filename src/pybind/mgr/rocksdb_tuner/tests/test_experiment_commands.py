@@ -12,8 +12,8 @@ import pytest
 
 from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.commands import Context
+from rocksdb_tuner.commands.changes import _seconds, _share
 from rocksdb_tuner.commands.context import CommandRefusedError
-from rocksdb_tuner.commands.experiment import _seconds, _share
 from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Mode
 

@@ -40,8 +40,9 @@ from rocksdb_tuner.operations.compaction.rules import parse_probe
 from rocksdb_tuner.operations.phases import Phase as RolloutPhase
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.present.answers.operations import LastOperations
+from rocksdb_tuner.present.subjects import worst_osds
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.stored import Stored
 
@@ -239,9 +240,9 @@ def check_stored(values: Mapping[str, str]) -> None:
         world.takeover()
         world.run(10)
         for output_format in ('plain', 'json'):
-            render.status(world.tuner.snapshot, output_format)
-            render.history(world.tuner.snapshot, output_format)
-            render.operation(LastOperations.of(world.tuner.snapshot), output_format)
+            views.show('status', world.tuner.snapshot, output_format)
+            views.show('history', world.tuner.snapshot.history, output_format)
+            views.show('operation', LastOperations.of(world.tuner.snapshot), output_format)
 
 
 points = st.lists(
@@ -268,8 +269,8 @@ def check_counters(sent: list[tuple[int, Any]]) -> None:
                 world.cluster.counters[key] = CounterPoint(*found)
             world.cluster.advance(2)
             world.tuner.tick()
-        render.osds(world.tuner.snapshot, 'plain')
-        render.osds(world.tuner.snapshot, 'json')
+        views.show('osd', worst_osds(world.tuner.snapshot), 'plain')
+        views.show('osd', worst_osds(world.tuner.snapshot))
 
 
 MAPS: dict[str, Any] = {
@@ -336,8 +337,8 @@ def check_report(text: str) -> None:
     with no_traceback(), contextlib.suppress(UnreadableError):
         snapshot = judge_files(read_report(parse_json(text.encode(errors='replace')))).snapshot
         for output_format in ('plain', 'json'):
-            for show in (render.status, render.findings, render.osds, render.recommend):
-                answer = show(snapshot, output_format)
+            for view in ('status', 'findings', 'osd', 'recommend'):
+                answer = views.show(view, snapshot, output_format)
                 assert all(line.isprintable() for line in answer.split('\n'))
 
 
@@ -354,8 +355,10 @@ def check_options(text: str) -> None:
     with no_traceback(), contextlib.suppress(BadQuestionError):
         verdict = judge(text, known_releases())
         for output_format in ('plain', 'json'):
-            assert render.check(verdict, output_format)
-        render.model(tree(text, find_situation((), None, 'reef', message(db_size='60G'))), 'plain')
+            assert views.show('check', verdict, output_format)
+        views.show(
+            'model', tree(text, find_situation((), None, 'reef', message(db_size='60G'))), 'plain'
+        )
 
 
 def check_texts(text: str) -> None:

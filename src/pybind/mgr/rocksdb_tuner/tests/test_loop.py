@@ -17,7 +17,6 @@ from rocksdb_tuner import Module, requests
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.sample import names_for
-from rocksdb_tuner.present import render
 from rocksdb_tuner.requests import BusyError, Requests
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.tuner import Tuner
@@ -257,7 +256,7 @@ def test_no_exception_ends_the_loop(broken: str, monkeypatch: pytest.MonkeyPatch
     names = {'health_checks': 'health checks', 'metrics': 'metrics', 'tick': 'tick'}
     with served.running():
         if broken == 'health_checks':
-            monkeypatch.setattr(render, 'health_checks', fail)
+            monkeypatch.setattr('rocksdb_tuner.module.health_checks', fail)
         elif broken == 'metrics':
             monkeypatch.setattr(served.module._metrics, 'follow', fail)
         else:

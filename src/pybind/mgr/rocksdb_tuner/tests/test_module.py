@@ -116,7 +116,7 @@ def test_unexpected_failure_shows_no_traceback(
     def broken(*_: Any) -> str:
         raise RuntimeError('secret detail')
 
-    monkeypatch.setattr('rocksdb_tuner.commands.status.render.status', broken)
+    monkeypatch.setattr('rocksdb_tuner.commands.reads.shown', broken)
     result = ask(module, 'status')
     assert result.retval == -errno.EIO
     assert 'Traceback' not in result.stderr

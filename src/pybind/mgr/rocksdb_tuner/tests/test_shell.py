@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.mgr.records import Daemon
 from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry, commands
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.answers.advice import in_full
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.present.layout import shell_command
 from rocksdb_tuner.shell import command, quoted
@@ -147,11 +148,11 @@ def command_fields(answer: object) -> Iterator[str]:
 
 def answers(world: World) -> Iterable[Any]:
     snapshot = world.tuner.snapshot
-    for shown in (render.status, render.recommend, render.findings, render.candidates):
-        yield json.loads(shown(snapshot, 'json'))
+    for view in ('status', 'recommend', 'findings', 'recommend-all'):
+        yield json.loads(views.show(view, snapshot))
     for advised in snapshot.recommendations:
-        yield json.loads(render.show(advised, 'json'))
-    yield json.loads(render.history(snapshot, 'json'))
+        yield json.loads(views.show('recommend-detail', in_full(advised, None)))
+    yield json.loads(views.show('history', snapshot.history))
     yield dict(health_checks(snapshot))
 
 

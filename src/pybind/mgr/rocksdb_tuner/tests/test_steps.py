@@ -13,7 +13,8 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.steps import Steps
 
@@ -176,9 +177,11 @@ def test_failure_is_named_and_logged_once_until_fixed(
         return
     assert failing[step].sentence.startswith(f'"{step}" failed: internal error (RuntimeError)')
     assert 'planted' not in failing[step].sentence
-    check = render.health_checks(world.tuner.snapshot)[STEP_FAILED]
+    check = health_checks(world.tuner.snapshot)[STEP_FAILED]
     assert any(step in str(line) for line in check['detail'])  # type: ignore[union-attr]
-    assert f'"{step}" failed' in ' '.join(render.status(world.tuner.snapshot, 'plain').split())
+    assert f'"{step}" failed' in ' '.join(
+        views.show('status', world.tuner.snapshot, 'plain').split()
+    )
     reported = [r for r in caplog.records if r.levelno >= logging.WARNING and step in r.message]
     assert len(reported) <= 1
 
@@ -189,11 +192,11 @@ def test_recovered_step_is_cleared() -> None:
     works = world.cluster.pool_counters
     world.cluster.pool_counters = broken  # type: ignore[method-assign]
     world.run(20)
-    assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
+    assert STEP_FAILED in health_checks(world.tuner.snapshot)
     world.cluster.pool_counters = works  # type: ignore[method-assign]
     world.run(20)
     assert world.tuner.snapshot.failing == ()
-    assert STEP_FAILED not in render.health_checks(world.tuner.snapshot)
+    assert STEP_FAILED not in health_checks(world.tuner.snapshot)
 
 
 def test_command_refused_briefly_by_monitors_raises_no_alarm() -> None:
@@ -201,12 +204,12 @@ def test_command_refused_briefly_by_monitors_raises_no_alarm() -> None:
     world.run(20)
     world.cluster.errors['config dump'] = CommandError(11, 'try again')
     world.run(30)
-    assert '"running options" failed: try again' in render.status(
-        world.tuner.snapshot, 'json-pretty'
+    assert '"running options" failed: try again' in views.show(
+        'status', world.tuner.snapshot, 'json-pretty'
     ).replace('\\"', '"')
-    assert STEP_FAILED not in render.health_checks(world.tuner.snapshot)
+    assert STEP_FAILED not in health_checks(world.tuner.snapshot)
     world.run(90)
-    assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
+    assert STEP_FAILED in health_checks(world.tuner.snapshot)
 
 
 def test_failed_advice_is_not_shown_or_applied() -> None:
@@ -246,7 +249,7 @@ def test_unreadable_options_only_block_new_work() -> None:
     assert rollout.osds[0].step is OsdStep.VERIFIED
     assert rollout.osds[1].step is OsdStep.PENDING
     assert rollout.paused_reason == 'the options of the module cannot be read'
-    assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
+    assert STEP_FAILED in health_checks(world.tuner.snapshot)
     with pytest.raises(OperationRefused, match='restart_timeout is no number'):
         world.tuner.current.for_start()
     world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))

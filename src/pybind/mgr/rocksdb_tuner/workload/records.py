@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ..knowledge import loader
+from ..notes import Amount, Named, Share, Unbounded
 
 
 class WorkloadClass(str, Enum):
@@ -33,31 +34,37 @@ class WorkloadClass(str, Enum):
 
 
 class Evidence(NamedTuple):
-    """One measured value in support of a conclusion.
+    """A measurement behind a conclusion.
 
     ``signal`` is a field name of `Signals`, or ``pools`` for pool statistics (``value`` is then the
     largest share of one kind of pools).
     """
 
-    signal: str
-    value: float
-    unit: str
-    window_s: float
+    signal: Annotated[str, 'Name of the signal, or "pools" for the applications of the pools.']
+    value: Annotated[float, Unbounded(), 'Measured value, in the given unit.']
+    unit: Annotated[str, 'Unit of the value.']
+    window_s: Annotated[Amount, Unbounded(), 'Length of the measurement, in seconds.']
     #: Statement, or its format for ``figures``: formatted on demand only, since every tick creates
     #: evidence for every OSD.
     wording: str
     figures: tuple[float, ...] = ()
 
     @property
-    def statement(self) -> str:
+    def statement(self) -> Annotated[str, 'Interpretation, as a sentence.']:
         return self.wording.format(*self.figures) if self.figures else self.wording
 
 
 class Workload(NamedTuple):
-    workload_class: WorkloadClass
-    #: 0..1, 0 for UNKNOWN
-    confidence: float
-    evidence: tuple[Evidence, ...]
+    """Workload of the clients."""
+
+    workload_class: Annotated[
+        WorkloadClass, Named('class'), 'Workload class; "unknown": not enough data.'
+    ]
+    confidence: Annotated[Share, 'Confidence, 0..1; 0 for the class "unknown".']
+    evidence: Annotated[tuple[Evidence, ...], 'Measurements that support the class.']
+
+
+UNKNOWN_WORKLOAD = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 
 
 @dataclass(frozen=True)

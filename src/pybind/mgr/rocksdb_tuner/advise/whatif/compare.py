@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Annotated, Optional
 
+from ...notes import InPlace, Named
 from ...options.advice import RELATED_OPTIONS
 from ...options.catalogue import OptionInfo, catalogue
 from ...options.effective import as_read_by
@@ -38,31 +39,31 @@ class Side:
 
 @dataclass(frozen=True)
 class OptionChange:
-    option: str
-    #: As written; None for the default.
-    written_from: Optional[str]
-    written_to: Optional[str]
-    #: None if unknown, or for Ceph's own options.
-    effective_from: Optional[str]
-    effective_to: Optional[str]
-    #: Both sides write the same or nothing: the change follows from other options.
-    follows: bool
-    #: None for an option that is not in the catalog.
-    info: Optional[OptionInfo]
+    """An option that differs between two strings."""
+
+    option: Annotated[str, 'Name of the option.']
+    written_from: Annotated[Optional[str], 'Value in the first string; null: default.']
+    written_to: Annotated[Optional[str], 'Value in the second string; null: default.']
+    effective_from: Annotated[Optional[str], 'Effective value in the first; null: unknown.']
+    effective_to: Annotated[Optional[str], 'Effective value in the second; null: unknown.']
+    follows: Annotated[
+        bool, 'Both strings set it alike; the effective values differ because of other options.'
+    ]
+    info: Annotated[Optional[OptionInfo], InPlace('meaning', 'change_when', 'leave_when', 'source')]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Changes from one option string to the other, on OSDs of one release."""
+    """Two option strings, option by option."""
 
-    release: KnownRelease
-    side_from: Side
-    side_to: Side
-    changes: tuple[OptionChange, ...]
-    #: Sides with which no OSD of the release starts: no effective options.
-    refused: tuple[str, ...]
-    #: Sides with which an OSD may or may not start: effective options unknown.
-    not_judged: tuple[str, ...] = ()
+    release: Annotated[KnownRelease, InPlace('name', 'rocksdb_version')]
+    side_from: Annotated[Side, Named('from'), 'The first option string.']
+    side_to: Annotated[Side, Named('to'), 'The second option string.']
+    changes: Annotated[tuple[OptionChange, ...], 'Options that differ.']
+    refused: Annotated[tuple[str, ...], 'Sides that prevent an OSD of the release from starting.']
+    not_judged: Annotated[
+        tuple[str, ...], 'Sides for which it is unknown whether an OSD starts.'
+    ] = ()
 
 
 def sides(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple, Optional
+from typing import Annotated, NamedTuple, Optional
 
 from ...lsm.levels import (
     Fit,
@@ -236,10 +236,14 @@ def _at_one_byte_per_s(options: str, situation: Situation) -> Optional[float]:
 
 @dataclass(frozen=True)
 class Modeled:
-    #: With the running options.
-    write_amplification: Estimate
-    #: Objects that clients write to, by measured writes; None: unknown or without effect.
-    objects: Optional[Estimate]
+    """Model of an OSD with its running options."""
+
+    write_amplification: Annotated[Estimate, 'Prediction for db_write_amp.']
+    objects: Annotated[
+        Optional[Estimate],
+        'Objects that clients write to, estimated from the writes of the OSD; null if these do '
+        'not tell.',
+    ]
 
 
 def modeled(facts: OsdFacts) -> Optional[Modeled]:

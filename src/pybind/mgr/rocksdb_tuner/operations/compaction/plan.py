@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Optional
+from typing import Annotated, NamedTuple, Optional
 
 from ...advise.facts import places
 from ...advise.proposal import predicted_effect, prediction_text
 from ...advise.records import OsdFacts, Recommendation
 from ...lsm.calibration import calibration
 from ...mgr.records import ClusterMap, FailureDomain
+from ...notes import Amount, Count, InPlace, Named, OsdId
 from ...plan.order import canary_first
 from ..gates import REPORTED, Away, ClusterView, gate_states
 from .records import CampaignRequest
@@ -20,45 +21,56 @@ from .rules import Limits, Measured, why_no_room, why_room_unknown, why_writes_u
 class Guard(NamedTuple):
     """A condition for starting the next OSD."""
 
-    name: str
-    #: None: it needs some time of watching, once the campaign runs.
-    open: Optional[bool]
-    #: Why it is not known to be open.
-    reason: Optional[str]
+    name: Annotated[str, Named('guard'), 'What has to be in order.']
+    open: Annotated[Optional[bool], 'Whether it is; null: known only once the campaign runs.']
+    reason: Annotated[Optional[str], 'Why it is not known to be open; null if it is.']
 
 
 @dataclass(frozen=True)
 class PlannedOsd:
-    """One OSD. Sizes are None while unknown."""
+    """What the compaction of one OSD would take."""
 
-    osd_id: int
-    host: Optional[str]
-    domain: Optional[FailureDomain]
-    #: Read at most, written at most, and needed beside the old files until these are removed.
-    bytes: Optional[int]
-    #: Unused bytes of the device with the DB.
-    free_bytes: Optional[int]
-    #: Why the campaign would skip it; None if it would not.
-    skipped: Optional[str]
+    osd_id: Annotated[OsdId, Named('osd'), 'Id of the OSD.']
+    host: Annotated[Optional[str], 'Name of its host.']
+    domain: Annotated[
+        Optional[FailureDomain],
+        Named('failure_domain'),
+        'Failure domain of the OSD; null: unknown.',
+    ]
+    bytes: Annotated[
+        Optional[Count],
+        'Read at most, written at most, and needed until the old files are removed; null: unknown.',
+    ]
+    free_bytes: Annotated[Optional[Count], 'Free on the device with its DB; null: unknown.']
+    skipped: Annotated[Optional[str], 'Why it would be skipped; null if it would not.']
 
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    request: CampaignRequest
-    osds: tuple[PlannedOsd, ...]
-    guards: tuple[Guard, ...]
+    """What a compaction campaign would take. Nothing was changed."""
+
+    request: Annotated[CampaignRequest, InPlace('who', 'recommendation_id', 'parallel')]
+    osds: Annotated[tuple[PlannedOsd, ...], 'The OSDs in order.']
+    guards: Annotated[tuple[Guard, ...], 'All guards, for the first OSD.']
     limits: Limits
 
     @property
-    def bytes(self) -> Optional[int]:
-        """Read at most, and written at most, by all OSDs; None if unknown for any."""
+    def bytes(
+        self,
+    ) -> Annotated[
+        Optional[Count], 'Read at most, and written at most, by all OSDs; null: unknown.'
+    ]:
         sizes = [osd.bytes for osd in self.osds if osd.skipped is None]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) else None
 
     @property
-    def duration_s(self) -> Optional[tuple[float, float]]:
-        """The shortest and the longest time of one OSD after the other, without waiting."""
+    def duration_s(
+        self,
+    ) -> Annotated[
+        Optional[tuple[Amount, ...]],
+        'Least and most duration of one OSD after the other, without waiting; null: unknown.',
+    ]:
         size = self.bytes
         if size is None:
             return None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Optional
+from typing import Annotated, Optional
 
 from ...judge.records import Predicted
 from ...mgr.records import FailureDomain, Place
+from ...notes import Amount, AsTime, Count, InPlace, Named, OsdId
 from ..phases import FINAL_PHASES, Outcome, Phase, clip, paused_text
 
 
@@ -32,22 +33,30 @@ FINISHED = frozenset({CompactionStep.DONE, CompactionStep.SKIPPED})
 
 @dataclass(frozen=True)
 class OsdCompaction:
-    """One OSD. Sizes are None while unknown."""
+    """Progress of one OSD."""
 
-    osd_id: int
-    host: Optional[str]
-    #: As planned; determines the order. None: unknown.
-    domain: Optional[FailureDomain]
-    step: CompactionStep = CompactionStep.PENDING
+    osd_id: Annotated[OsdId, Named('osd'), 'Id of the OSD.']
+    host: Annotated[Optional[str], 'Name of its host.']
+    domain: Annotated[
+        Optional[FailureDomain],
+        Named('failure_domain'),
+        'Failure domain of the OSD; null: unknown.',
+    ]
+    step: Annotated[CompactionStep, Named('phase'), 'Current phase.'] = CompactionStep.PENDING
     #: The process that got the request, and how many compactions it had started before.
     nonce: Optional[int] = None
     started_before: int = 0
     asked: int = 0
-    used_before_bytes: Optional[int] = None
-    used_after_bytes: Optional[int] = None
-    #: The highest client write latency of the cluster while it compacted.
-    latency_ms: Optional[float] = None
-    reason: Optional[str] = None
+    used_before_bytes: Annotated[
+        Optional[Count], Named('before_bytes'), 'Space used by its DB before compaction.'
+    ] = None
+    used_after_bytes: Annotated[
+        Optional[Count], Named('after_bytes'), 'Space used by its DB after compaction.'
+    ] = None
+    latency_ms: Annotated[
+        Optional[Amount], 'Maximum client write latency of the cluster during its compaction.'
+    ] = None
+    reason: Annotated[Optional[str], 'Why the OSD was skipped; null if it was not.'] = None
 
     @property
     def place(self) -> Place:
@@ -62,17 +71,22 @@ class OsdCompaction:
 
 @dataclass(frozen=True)
 class CampaignRequest:
-    #: None: an operator chose the OSDs.
-    recommendation_id: Optional[str]
-    #: Config mask of the OSDs.
-    who: str
+    """What to compact."""
+
+    recommendation_id: Annotated[
+        Optional[str],
+        Named('recommendation'),
+        'Id of the recommendation that it applies; null: an operator chose the OSDs.',
+    ]
+    who: Annotated[str, 'Config mask of the OSDs to compact.']
     #: The option string that the OSDs run; empty if they run several.
     options: str
     #: In the order of compaction, one failure domain after the other.
     osds: tuple[tuple[int, Place], ...]
-    actor: str
-    #: OSDs of one failure domain at once.
-    parallel: int = 1
+    actor: Annotated[str, 'Client that requested it.']
+    parallel: Annotated[
+        Count, 'Maximum number of OSDs per failure domain to compact at the same time.'
+    ] = 1
     prediction: Optional[str] = None
     predicted: Optional[Predicted] = None
 
@@ -81,30 +95,36 @@ class CampaignRequest:
 class CampaignState:
     """State of one campaign. Times are seconds since the epoch, for display only."""
 
-    campaign_id: str
-    request: CampaignRequest
-    osds: tuple[OsdCompaction, ...]
-    started_s: float
-    updated_s: float
+    campaign_id: Annotated[str, Named('id'), 'Id of the campaign, as in history.']
+    request: Annotated[CampaignRequest, InPlace()]
+    osds: Annotated[tuple[OsdCompaction, ...], 'Progress of each OSD.']
+    started_s: Annotated[float, Named('started'), AsTime(), 'Start time. ISO 8601, UTC.']
+    updated_s: Annotated[
+        float, Named('updated'), AsTime(), 'Time of the last change. ISO 8601, UTC.'
+    ]
     #: The phase to continue with; never WAITING.
     stage: Phase = Phase.PREFLIGHT
-    paused_reason: Optional[str] = None
+    paused_reason: Annotated[
+        Optional[str], 'Why no further OSD starts; null if nothing blocks it.'
+    ] = None
     paused_by: Optional[str] = None
-    #: Client write latency while no OSD compacted; None: not measured, or no writes.
-    baseline_ms: Optional[float] = None
+    baseline_ms: Annotated[
+        Optional[Amount],
+        'Client write latency before the first compaction; null without client writes.',
+    ] = None
     #: Why no further OSD is started.
     ending: Optional[str] = None
     errors: int = 0
     last_error: Optional[str] = None
-    outcome: Optional[Outcome] = None
-    failure: Optional[str] = None
+    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.'] = None
+    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.'] = None
 
     @property
     def operation_id(self) -> str:
         return self.campaign_id
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> Annotated[Phase, 'Current phase.']:
         return self.stage if self.paused_reason is None else Phase.WAITING
 
     @property

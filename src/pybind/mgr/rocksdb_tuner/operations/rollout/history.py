@@ -11,11 +11,12 @@ import errno
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple, Optional
+from typing import Annotated, NamedTuple, Optional
 
 from ...judge.predictions import Comparison, PredictionResult, compared_with, interval_score
 from ...judge.records import Effect, Judgement, SignalVerdict, Verdict
 from ...judge.verdict import in_words
+from ...notes import Amount, Count
 from ..errors import OperationRefused
 from ..history import ArmOutcome, HistoryRecord
 from ..phases import Outcome
@@ -103,23 +104,28 @@ def _known(record: HistoryRecord, running: Optional[RolloutState]) -> HistoryRec
 
 
 class TrackRecord(NamedTuple):
-    """Counts over all ended changes."""
+    """Accuracy of the predictions for all ended changes."""
 
-    changes: int
-    #: Changes and arms of experiments with a prediction, and a measurement precise enough to
-    #: compare it with.
-    compared: int
-    right: int
-    direction: int
-    wrong: int
-    #: Measured values inside the predicted interval.
-    held: int = 0
-    #: Mean width of the predicted intervals, in percentage points; None: none compared.
-    mean_width_percent: Optional[float] = None
-    #: Mean interval scores of the predictions and of a naive forecast of no change; lower is
-    #: better. A very wide interval scores its width.
-    interval_score: Optional[float] = None
-    naive_interval_score: Optional[float] = None
+    changes: Annotated[Count, 'Number of ended changes.']
+    compared: Annotated[
+        Count, 'Changes, and arms of experiments, with a prediction and a comparable measurement.'
+    ]
+    right: Annotated[Count, 'Changes whose measured and predicted intervals overlap.']
+    direction: Annotated[Count, 'Changes of which only the direction was predicted correctly.']
+    wrong: Annotated[Count, 'All other compared changes.']
+    held: Annotated[Count, 'Measured values within the predicted interval.'] = 0
+    mean_width_percent: Annotated[
+        Optional[Amount],
+        'Mean width of the predicted intervals, in percentage points; null without comparisons.',
+    ] = None
+    interval_score: Annotated[
+        Optional[Amount],
+        'Mean interval score of the predictions at 80%: width plus ten times the distance of '
+        'measured values outside the interval. Lower is better.',
+    ] = None
+    naive_interval_score: Annotated[
+        Optional[Amount], 'Interval score of a forecast without any change, for comparison.'
+    ] = None
     #: Changes without a comparison; experiments change nothing for good.
     not_compared: int = 0
 

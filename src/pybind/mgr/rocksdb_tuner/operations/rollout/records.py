@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Optional
+from typing import Annotated, Optional
 
 from ...judge.records import Judgement, SoakPlan, Verdict
 from ...mgr.records import FailureDomain
+from ...notes import AsTime, Count, InPlace, Named, OsdId
 from ...plan.batches import PlannedBatch, count, planned_batch, planned_batches
 from ...plan.records import ChangeRequest
 from ...store.codec import NOT_STORED
@@ -114,21 +115,21 @@ class OsdProgress:
     A nonce identifies a process: a restart is done when the OSD map shows a new one.
     """
 
-    osd_id: int
-    step: OsdStep = OsdStep.PENDING
+    osd_id: Annotated[OsdId, Named('osd'), 'Id of the OSD.']
+    step: Annotated[OsdStep, 'Current step.'] = OsdStep.PENDING
     #: The process to be replaced.
     nonce_before: Optional[int] = None
     #: The new process.
     nonce_after: Optional[int] = None
-    restarts_asked: int = 0
-    #: How often it went down again after coming up.
-    flaps: int = 0
+    restarts_asked: Annotated[Count, 'Number of requested restarts.'] = 0
+    flaps: Annotated[Count, 'How often it went down again after coming up.'] = 0
     #: In a rollback: its process may run the wrong options.
     restart_needed: bool = False
     #: In a rollback: the next process to come up may have started before the entries were restored.
     doubtful: bool = False
-    #: Why it was left behind.
-    left_reason: Optional[str] = None
+    left_reason: Annotated[Optional[str], 'Why the rollout skips the OSD; null if it does not.'] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
@@ -159,20 +160,25 @@ class RolloutState:
     Times are seconds since the epoch, for display: no decision is made from them.
     """
 
-    rollout_id: str
-    request: ChangeRequest
+    rollout_id: Annotated[str, Named('id'), 'Id of the rollout.']
+    request: Annotated[ChangeRequest, InPlace()]
     before: Before
     #: In the order of the request.
     osds: tuple[OsdProgress, ...]
-    started_s: float
-    updated_s: float
+    started_s: Annotated[float, Named('started'), AsTime(), 'Start time. ISO 8601, UTC.']
+    updated_s: Annotated[
+        float, Named('updated'), AsTime(), 'Time of the last change. ISO 8601, UTC.'
+    ]
     #: The phase to continue with; never WAITING.
     stage: Phase = Phase.PLANNED
-    direction: Direction = Direction.FORWARD
-    #: Why it waits; None while it does not.
-    paused_reason: Optional[str] = None
-    #: Who paused it.
-    paused_by: Optional[str] = None
+    direction: Annotated[
+        Direction,
+        'Direction; "recover": one OSD failed and is restored; "back": everything is rolled back.',
+    ] = Direction.FORWARD
+    paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.'] = (
+        None
+    )
+    paused_by: Annotated[Optional[str], 'Client that requested the pause.'] = None
     ending: Optional[Ending] = None
     #: Shared entries may have been written.
     shared_touched: bool = False
@@ -184,7 +190,7 @@ class RolloutState:
     longest_boot_s: float = 0.0
     #: Consecutive failed actions, and the last error.
     errors: int = 0
-    last_error: Optional[str] = None
+    last_error: Annotated[Optional[str], 'Error of the last failed action.'] = None
     #: The last restart requested by this or an earlier rollout, while it may still happen.
     asked: Optional[AskedRestart] = None
     #: A conflicting change seen once; acted on once confirmed. The stored name is the first
@@ -200,17 +206,15 @@ class RolloutState:
     soaked_s: float = 0.0
     #: The same for the batch that is soaking, after the canary.
     batch_soaked_s: float = 0.0
-    #: Of the canary; None: no verdict.
-    judgement: Optional[Judgement] = None
-    #: Of the batch that is soaking, after the canary; None: no verdict.
-    batch_judgement: Optional[Judgement] = None
+    judgement: Annotated[Optional[Judgement], 'Basis of the verdict; null: no verdict.'] = None
+    batch_judgement: Annotated[
+        Optional[Judgement], 'Basis of the verdict on the current batch; null: no verdict yet.'
+    ] = None
     #: Of each promoted batch, from the canary on, including batches promoted without a clear
     #: verdict.
     verdicts: tuple[Verdict, ...] = ()
-    #: None until it ended.
-    outcome: Optional[Outcome] = None
-    #: Why it did not go as planned.
-    failure: Optional[str] = None
+    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.'] = None
+    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.'] = None
 
     @property
     def operation_id(self) -> str:
@@ -247,7 +251,7 @@ class RolloutState:
         return None if self.judgement is None else self.judgement.verdict
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> Annotated[Phase, 'Current phase.']:
         return self.stage if self.paused_reason is None else Phase.WAITING
 
     @property
@@ -379,12 +383,19 @@ def compared_osds(state: RolloutState) -> tuple[int, ...]:
 class Batch:
     """One batch and its progress."""
 
-    osds: tuple[int, ...]
-    domain: Optional[FailureDomain]
-    phase: Phase
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
+    domain: Annotated[
+        Optional[FailureDomain],
+        Named('failure_domain'),
+        'Failure domain of all of these OSDs; null: unknown.',
+    ]
+    phase: Annotated[Phase, 'Current phase.']
     #: None: no soak, or no verdict yet.
     verdict: Optional[Verdict]
-    controls: tuple[int, ...]
+    controls: Annotated[
+        tuple[OsdId, ...],
+        'Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected.',
+    ]
 
 
 def batches(state: RolloutState) -> tuple[Batch, ...]:

@@ -86,7 +86,7 @@ class PeriodArm:
     """OSDs of one arm in one period."""
 
     name: Annotated[str, _NAME]
-    osds: tuple[OsdId, ...]
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class TracedBlock:
     period: Annotated[Count, 'Period of the block.']
     block: Annotated[Count, 'Number of measured blocks of that period.']
     time: Annotated[Optional[Time], 'End of the block. ISO 8601, UTC.']
-    arms: tuple[TracedArm, ...]
+    arms: Annotated[tuple[TracedArm, ...], 'The remaining arms.']
 
 
 @dataclass(frozen=True)

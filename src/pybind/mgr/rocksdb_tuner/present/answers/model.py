@@ -19,8 +19,8 @@ from ...lsm.records import (
     WalModel,
 )
 from ...notes import Amount, Count, InPlace, OsdId
+from ...options.grammar import OptionDifference
 from ...workload.records import WorkloadClass
-from .options import OptionChange, changes_of
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class Model:
     options: Annotated[str, 'bluestore_rocksdb_options']
     profile: Annotated[Optional[str], 'Name of the matching profile.']
     situation: Annotated[Situation, InPlace()]
-    wal: WalModel
-    memtables: MemtableModel
+    wal: Annotated[WalModel, 'The write-ahead log.']
+    memtables: Annotated[MemtableModel, 'Memory of the memtables.']
     column_families: Annotated[tuple[ColumnFamilyModel, ...], 'Column families by column.']
-    level0: Level0
+    level0: Annotated[Level0, 'Level 0, which receives the flushes.']
     levels: Annotated[tuple[Level, ...], 'Levels from level 1.']
     dynamic_level_bytes: Annotated[
         Optional[str],
@@ -107,7 +107,7 @@ class Model:
     db_device: Annotated[
         Optional[DbDeviceModel], 'Use of the DB device; null: no dedicated device, or unknown.'
     ]
-    background: Background
+    background: Annotated[Background, 'Maximum number of concurrent background jobs.']
     write_amplification: Annotated[
         Optional[Estimate],
         '(WAL + flushes + compactions) / WAL bytes, with an 80% interval from measurements.',
@@ -143,7 +143,9 @@ class Derived:
     options: Annotated[str, 'bluestore_rocksdb_options']
     equals: Annotated[Optional[str], 'Equivalent profile; null: none.']
     nearest: Annotated[str, 'Most similar profile.']
-    differences: Annotated[tuple[OptionChange, ...], 'Differences from the most similar profile.']
+    differences: Annotated[
+        tuple[OptionDifference, ...], 'Differences from the most similar profile.'
+    ]
     situation: Annotated[Situation, InPlace()]
     choices: Annotated[tuple[Choice, ...], 'Options with their reasons.']
 
@@ -179,7 +181,7 @@ def derived_of(derived: Derivation) -> Derived:
         options=derived.options,
         equals=derived.equals,
         nearest=derived.nearest,
-        differences=changes_of(derived.differences),
+        differences=derived.differences,
         situation=_situation(derived.situation, derived.assumptions),
         choices=derived.choices,
     )

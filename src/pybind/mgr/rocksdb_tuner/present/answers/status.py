@@ -1,61 +1,32 @@
-"""Overview; has counts of items that other answers list."""
+"""Overview; has counts of items that other answers list. And all of it in one document."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
-from ...advise.records import Decision, Severity
-from ...notes import Amount, Count, OsdId, Time
-from ...observe.report_interval import Reports
-from ...operations.rollout.history import track_record
-from ...snapshot import Mode, Snapshot
-from ...units import format_time
+from ...advise.records import Decision, Finding, GroupFacts, Severity
+from ...notes import AsTime, Count, InPlace, Named, Picked
+from ...operations.rollout.history import TrackRecord, track_record
+from ...snapshot import Mode, Sampling, Snapshot
 from ...version import VERSION
+from ...workload.records import UNKNOWN_WORKLOAD, Workload
 from ..decisions import decisions_of
+from ..summaries import OptionsInUse, options_in_use
+from .advice import Recommendation, findings_of, recommendations_of
 from .operations import LastOperations, OperationSummary, operation_summary_of
-from .options import GroupOptions, group_options_of, like
-from .workload import Limit, WorkloadSummary, limit_of, workload_summary_of
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Sampling of the OSDs."""
-
-    interval_s: Annotated[
-        Optional[Amount],
-        'Interval between two samples in seconds; null without sampling, as in offline.',
-    ]
-    osds: Annotated[Count, 'OSDs with at least one usable sample.']
-    last_sample_age_s: Annotated[
-        Optional[Amount], 'Age of the newest report of an OSD, in seconds.'
-    ]
-    tick_ms: Annotated[
-        Optional[Amount],
-        'CPU time of a sampling with its share of the evaluations, in milliseconds.',
-    ]
-    report_interval_s: Annotated[
-        Optional[Amount],
-        'Measured interval between two reports of an OSD (mgr_stats_period), in seconds; null if '
-        'unknown, as in offline.',
-    ]
-    reports: Annotated[
-        Optional[Reports],
-        'Whether OSDs report often enough: ok, slow (too rarely to be judged) or none; null if '
-        'unknown, as in offline.',
-    ]
+from .osd import OsdRow, Workloads, rows_of, workloads_of
 
 
 @dataclass(frozen=True)
 class Group:
     """The OSDs of one device class."""
 
-    who: Annotated[str, 'Config mask of the group.']
-    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
-    workload: WorkloadSummary
-    limit: Annotated[Limit, 'Current bottleneck of the clients of the group.']
-    options: GroupOptions
+    group: Annotated[GroupFacts, InPlace('who', 'osd_ids', 'limit')]
+    workload: Annotated[Workload, Picked('workload_class', 'confidence')]
+    options: Annotated[OptionsInUse, 'Running options of the OSDs.']
 
 
 @dataclass(frozen=True)
@@ -68,60 +39,16 @@ class FindingCounts:
 
 
 @dataclass(frozen=True)
-class NotApplied:
-    """A recommendation that auto-apply does not apply yet."""
-
-    recommendation: Annotated[str, 'Id of the recommendation.']
-    not_yet_because: Annotated[str, 'Reason.']
-
-
-@dataclass(frozen=True)
-class TrackRecord:
-    """Accuracy of the predictions for all ended changes."""
-
-    changes: Annotated[Count, 'Number of ended changes.']
-    compared: Annotated[
-        Count, 'Changes, and arms of experiments, with a prediction and a comparable measurement.'
-    ]
-    right: Annotated[Count, 'Changes whose measured and predicted intervals overlap.']
-    direction: Annotated[Count, 'Changes of which only the direction was predicted correctly.']
-    wrong: Annotated[Count, 'All other compared changes.']
-    held: Annotated[Count, 'Measured values within the predicted interval.']
-    mean_width_percent: Annotated[
-        Optional[Amount],
-        'Mean width of the predicted intervals, in percentage points; null without comparisons.',
-    ]
-    interval_score: Annotated[
-        Optional[Amount],
-        'Mean interval score of the predictions at 80%: width plus ten times the distance of '
-        'measured values outside the interval. Lower is better.',
-    ]
-    naive_interval_score: Annotated[
-        Optional[Amount], 'Interval score of a forecast without any change, for comparison.'
-    ]
-
-
-@dataclass(frozen=True)
-class Manager:
-    """One ceph-mgr of the cluster."""
-
-    name: Annotated[str, 'Name of the mgr, without "mgr.".']
-    host: Annotated[Optional[str], 'Host name; null: not reported.']
-    active: Annotated[bool, 'Whether it is active.']
-    has_module: Annotated[bool, 'Whether this module was installed at its start and can run there.']
-
-
-@dataclass(frozen=True)
 class Status:
     """Overview of the module."""
 
-    time: Annotated[Optional[Time], 'Time of the data. ISO 8601, UTC.']
+    time_s: Annotated[Optional[float], Named('time'), AsTime(), 'Time of the data. ISO 8601, UTC.']
     mode: Annotated[Mode, 'Operating mode of the module.']
     release: Annotated[
         Optional[str], 'Release of the active mgr; null if the module does not support it.'
     ]
     version: Annotated[str, 'Version of the module.']
-    sampling: Sampling
+    sampling: Annotated[Sampling, 'Sampling of the OSDs.']
     decisions: Annotated[
         tuple[Decision, ...], 'What to do about each group; one for all OSDs if there is no group.'
     ]
@@ -132,46 +59,73 @@ class Status:
         Optional[OperationSummary],
         'The operation under way, or the last one; null before the first.',
     ]
-    auto_apply: Annotated[
-        tuple[NotApplied, ...],
-        'Recommendations that auto-apply does not apply yet; empty in other modes.',
-    ]
     track_record: Annotated[TrackRecord, 'Accuracy of the predictions for all ended changes.']
-    managers: Annotated[tuple[Manager, ...], 'The known active and standby mgrs.']
     notices: Annotated[tuple[str, ...], 'Limitations and problems of the module.']
+
+
+@dataclass(frozen=True)
+class ModeInForce:
+    """Operating mode of the module."""
+
+    mode: Annotated[Mode, 'Current mode.']
+    possible: Annotated[tuple[Mode, ...], 'All modes.']
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The answers to several commands at once."""
+
+    status: Annotated[Status, 'As of status.']
+    osd: Annotated[tuple[OsdRow, ...], 'As of osd.']
+    workload: Annotated[Workloads, 'As of workload.']
+    findings: Annotated[tuple[Finding, ...], 'As of findings.']
+    recommend: Annotated[tuple[Recommendation, ...], 'As of recommend.']
+
+
+@dataclass(frozen=True)
+class Report:
+    """All collected data in one document."""
+
+    format: Annotated[Literal['ceph-rocksdb-tuner-report'], 'Document format.']
+    version: Annotated[Literal[1], 'Version of the format.']
+    anonymous: Annotated[bool, 'Whether names were replaced and free text dropped.']
+    module_version: Annotated[str, 'Version of the module.']
+    collection: Annotated[
+        Mapping[str, object],
+        "The module's records, for `python3 -m rocksdb_tuner.offline`.",
+    ]
 
 
 def status_of(snapshot: Snapshot) -> Status:
     found = Counter(finding.severity for finding in snapshot.findings)
     return Status(
-        time=format_time(snapshot.taken_s),
+        time_s=snapshot.taken_s,
         mode=snapshot.mode,
         release=snapshot.release,
         version=VERSION,
-        sampling=like(Sampling, snapshot.sampling),
+        sampling=snapshot.sampling,
         decisions=decisions_of(snapshot),
         groups=tuple(
-            Group(
-                who=group.who,
-                osds=tuple(facts.info.osd_id for facts in group.osds),
-                workload=workload_summary_of(group.workload),
-                limit=limit_of(group.limit),
-                options=group_options_of(group.osds),
-            )
+            Group(group, group.workload or UNKNOWN_WORKLOAD, options_in_use(group.osds))
             for group in snapshot.groups
         ),
         findings=FindingCounts(*(found[severity] for severity in Severity)),
         recommendations=len(snapshot.recommendations),
         operation=operation_summary_of(LastOperations.of(snapshot)),
-        auto_apply=tuple(
-            NotApplied(refusal.recommendation_id, refusal.reason)
-            for refusal in snapshot.auto_apply_refusals
-        ),
-        track_record=like(TrackRecord, track_record(snapshot.history)),
-        managers=tuple(like(Manager, manager) for manager in snapshot.managers),
-        notices=(
-            *snapshot.limitations,
-            *snapshot.notices,
-            *(failure.sentence for failure in snapshot.failing),
-        ),
+        track_record=track_record(snapshot.history),
+        notices=snapshot.all_notices,
+    )
+
+
+def mode_of(current: Mode) -> ModeInForce:
+    return ModeInForce(current, tuple(Mode))
+
+
+def overview_of(snapshot: Snapshot) -> Overview:
+    return Overview(
+        status_of(snapshot),
+        rows_of(snapshot),
+        workloads_of(snapshot),
+        findings_of(snapshot),
+        recommendations_of(snapshot),
     )

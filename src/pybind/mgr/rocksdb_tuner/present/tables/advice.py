@@ -1,30 +1,45 @@
-"""Findings and recommendations: `findings`, `recommend` and the plan of `apply`."""
+"""Findings, recommendations with the plan of `apply`, and the candidates behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
-from ...advise.records import Finding, Kind, Prediction, Reason, Recommendation, Severity
+from ...advise.records import Finding, Kind, Prediction, Reason, Recommendation, Resource, Severity
+from ...advise.usage import at_most
+from ...advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, Weighing, effect_of
+from ...operations.gates import GATES
 from ...options.grammar import OptionDifference
-from ...snapshot import Snapshot
-from ...units import format_change_range, format_ids, format_plural
+from ...plan.batches import PlannedBatch
+from ...snapshot import Mode, Snapshot
+from ...units import (
+    UNKNOWN,
+    format_change,
+    format_change_range,
+    format_duration,
+    format_effect,
+    format_ids,
+    format_plural,
+)
+from ..answers.advice import Plan, RecommendationInFull, Steps
 from ..decisions import decisions_of
-from ..layout import Column, fields, paragraph, table
-from ..subjects import Plan
-from ..summaries import difference, worst_first
+from ..layout import ROWS, Column, fields, more, paragraph, shell_command, table
+from ..summaries import worst_first
 from .phrases import (
     COMMAND,
+    UNNAMED_OPTIONS,
+    bullets,
     changes_table,
     decision_text,
     finding_text,
+    flushes_in,
     nothing_known,
     osd_names,
+    purpose,
     sections,
     severity_mark,
     titled,
 )
-from .plan import command_lines, how, option_field
 
 
 def findings(snapshot: Snapshot) -> str:
@@ -92,33 +107,32 @@ def recommend(snapshot: Snapshot) -> str:
     )
 
 
-def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
+def show(answer: RecommendationInFull) -> str:
     """A recommendation in full: reasons, prediction, plan, commands and undo."""
-    r = recommendation
+    r = answer.recommendation
     head = fields(
         [
             ('Kind', r.kind.value),
             ('Priority', r.priority.value),
             ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
-            *option_field(r),
+            *_option_field(r),
             ('Current options', r.options_from or '(empty)'),
             ('New options', r.options_to or '(empty)'),
             *_annex(r),
         ]
     )
-    changes = difference(r.options_from, r.options_to)
     return sections(
         decision_text(r.decision, r.recommendation_id),
         head,
-        _difference(changes),
+        _difference(answer.difference),
         titled('Why', _reasons(r.reasons)),
         titled('Expected', _predictions(r.predictions)),
-        *(() if planned is None else how(planned)),
-        titled('Commands', command_lines(r.commands)),
-        titled('Undo', command_lines(r.undo_commands)),
+        *(() if answer.plan is None else _how(r, answer.plan)),
+        titled('Commands', _command_lines(r.commands)),
+        titled('Undo', _command_lines(r.undo_commands)),
         titled(
             'To apply it one OSD at a time, with verification',
-            command_lines((f'{COMMAND} apply {r.recommendation_id}',)),
+            _command_lines((f'{COMMAND} apply {r.recommendation_id}',)),
         ),
     )
 
@@ -154,3 +168,230 @@ def _prediction(prediction: Prediction) -> tuple[str, str]:
         paragraph(f'{prediction.metric}: {change}', 4, '  - '),
         paragraph(f'Basis: {prediction.basis}', 4),
     )
+
+
+def candidates(snapshot: Snapshot) -> str:
+    """The candidates of each group, and why one was chosen."""
+    if snapshot.mode in {Mode.OFF, Mode.OBSERVE}:
+        return f'No candidates in mode {snapshot.mode.value}; see "{COMMAND} mode recommend".'
+    if not snapshot.assessments:
+        return nothing_known(snapshot.mode)
+    return sections(*(_group(assessment) for assessment in snapshot.assessments))
+
+
+def _group(assessment: Assessment) -> str:
+    weighing = assessment.weighing
+    conclusion = decision_text(assessment.conclusion, paragraph(assessment.who))
+    if weighing is None:
+        return sections(conclusion, paragraph('No candidates were compared.'))
+    bars = weighing.bars
+    head = paragraph(
+        f'Goal: save at least {bars.min_gain:.0%} of a resource, at the cost of at most '
+        f'{bars.max_loss:.0%} of any other (80% intervals). GAIN is on the '
+        f'{RESOURCES[weighing.shown_resource]}.'
+    )
+    others = [w for w in weighing.weighed if w.candidate.origin is not Origin.RUNNING]
+    feasible = [w for w in others if not w.infeasible]
+    why_not = (
+        (w.candidate.name, reason)
+        for w in others
+        for reason in w.infeasible or filter(None, (w.short,))
+    )
+    return sections(
+        conclusion,
+        head,
+        _table(weighing, feasible),
+        _unconstrained(feasible, bars),
+        titled('Not chosen', bullets(f'{name}: {reason}' for name, reason in why_not)),
+    )
+
+
+def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> str:
+    """Use of resources that does not count as a loss."""
+    costs = [
+        f'{w.candidate.name} {format_change(100 * (ratio.value - 1))}'
+        for resource in sorted(bars.plenty)
+        for w in feasible
+        for ratio in [w.of(resource)]
+        if ratio is not None and at_most(ratio) > 1 + bars.max_loss
+    ]
+    if not costs:
+        return ''
+    return paragraph(
+        'The number of cores is unknown, so additional CPU time of RocksDB does not rule out a '
+        f'candidate: {", ".join(costs)}.'
+    )
+
+
+def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
+    return table(
+        (
+            Column('CANDIDATE'),
+            Column('GAIN', 'r'),
+            Column('WORST LOSS', 'r'),
+            Column('OF'),
+        ),
+        (
+            (
+                w.candidate.name,
+                _gain(w, weighing.shown_resource),
+                *_worst(w, weighing.shown_resource, weighing.bars),
+            )
+            for w in feasible
+        ),
+    )
+
+
+def _gain(weighed: Weighed, resource: Resource) -> str:
+    ratio = weighed.of(resource)
+    if ratio is None:
+        return UNKNOWN
+    value, low, high = (100 * (1 - end) for end in (ratio.value, ratio.high, ratio.low))
+    return format_effect(value, low, high)
+
+
+def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
+    others = [u for u in weighed.usages if u.resource not in {resource, *bars.plenty}]
+    if not others:
+        return UNKNOWN, ''
+    worst = max(others, key=lambda u: at_most(u.ratio))
+    return effect_of(worst.ratio), worst.resource.value
+
+
+def _option_field(recommendation: Recommendation) -> list[tuple[str, str]]:
+    """The config option that changes; none for a compaction."""
+    written = recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}
+    return [('Option', recommendation.option)] if written else []
+
+
+def plan(answer: Plan) -> str:
+    """The steps of `apply`, in order."""
+    r = answer.recommendation
+    pairs = [
+        ('Dry run', 'no changes were made'),
+        ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
+        ('Who', r.who),
+        ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
+        ('Purpose', purpose(answer.steps.change.purpose)),
+        ('Risk', r.risk.value),
+        *_option_field(r),
+    ]
+    return sections(
+        fields(pairs),
+        *_how(r, answer.steps),
+        titled('Commands', _command_lines(r.commands)),
+        titled('Undo', _command_lines(r.undo_commands)),
+    )
+
+
+def _how(r: Recommendation, planned: Steps) -> Iterable[str]:
+    """The procedure: order, soak, gates, duration."""
+    least, most = planned.expected_duration_s, planned.expected_duration_most_s
+    duration = format_duration(least)
+    if most > least:
+        duration += f' to {format_duration(most)}'
+    pairs = [
+        (
+            'OSDs',
+            (
+                f'{format_plural(len(r.osds), "OSD")}, one at a time, in '
+                f'{format_plural(len(planned.batches), "batch", "batches")} of at most one failure '
+                f'domain ({_domain_kinds(planned)})'
+            ),
+        ),
+        ('Canary', _watch(r, planned)),
+        *_watch_of_batches(planned),
+        ('Duration', f'about {duration} without waiting'),
+    ]
+    steps = [
+        'Set the option for this OSD only, and restart it.',
+        'Continue once it is up with the new value and all placement groups are clean.',
+    ]
+    yield titled('Procedure', fields(pairs))
+    yield _batches(planned)
+    if r.restart_required:
+        yield titled('Before each restart', bullets(GATES))
+        yield titled('For each OSD', bullets(steps))
+
+
+def _watch(r: Recommendation, planned: Steps) -> str:
+    soak = planned.soak.soak
+    if not r.restart_required or not r.osds:
+        return 'none: no OSD restarts'
+    if soak.most_s <= 0:
+        return 'none: soak_max is 0, so there is no verdict'
+    canary = planned.batches[0]
+    if canary.watched_for_crashes:
+        return (
+            f'osd.{r.osds[0]}, watched for crashes only, for {format_duration(soak.least_s)}: '
+            'it is the only OSD, without controls, so the rollout ends as done, "not judged"'
+        )
+    if not planned.judged:
+        return (
+            f'osd.{r.osds[0]}, but there are too few OSDs to compare it with: soak_inconclusive '
+            f'applies ({soak.inconclusive.value})'
+        )
+    times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
+    controls = ', '.join(f'osd.{osd_id}' for osd_id in planned.change.controls)
+    return (
+        f'osd.{r.osds[0]}, measured before the change and for {times} after it'
+        f'{flushes_in(soak, planned.change.fill_s)}, compared with {controls}; if inconclusive: '
+        f'{soak.inconclusive.value}; if neither better nor worse: '
+        f'{planned.soak.no_benefit.value}'
+    )
+
+
+def _watch_of_batches(planned: Steps) -> Iterable[tuple[str, str]]:
+    soak = planned.soak.soak.batches
+    if soak is None or len(planned.batches) < 2 or not planned.batches[0].watched:
+        return
+    times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
+    yield (
+        'Batches',
+        (
+            f'each soaks for {times} and is compared with OSDs that are not changed yet; if '
+            f'inconclusive: {soak.inconclusive.value}'
+        ),
+    )
+
+
+def _batches(planned: Steps) -> str:
+    shown = planned.batches[:ROWS]
+    rows = table(
+        (
+            Column('BATCH', 'r'),
+            Column('FAILURE DOMAIN', omit=1),
+            Column('OSDS IN ORDER'),
+            Column('COMPARED WITH', omit=2),
+        ),
+        [
+            (
+                str(batch.number + 1),
+                str(batch.domain or UNKNOWN),
+                _ids_in_order(batch.osds),
+                _compared_with(batch),
+            )
+            for batch in shown
+        ],
+    )
+    return '\n'.join(filter(None, (rows, more(len(planned.batches) - len(shown)))))
+
+
+def _domain_kinds(planned: Steps) -> str:
+    kinds = {'unknown' if b.domain is None else b.domain.kind for b in planned.batches}
+    return ', '.join(sorted(kinds))
+
+
+def _compared_with(batch: PlannedBatch) -> str:
+    if batch.judged:
+        return format_ids(batch.controls)
+    return 'none, watched for crashes only' if batch.watched_for_crashes else UNKNOWN
+
+
+def _ids_in_order(osd_ids: Sequence[int]) -> str:
+    return ','.join(map(str, osd_ids))
+
+
+def _command_lines(commands: Sequence[str]) -> str:
+    """Not indented, so that commands with continuation lines can be pasted."""
+    return '\n'.join(shell_command(command) for command in commands)

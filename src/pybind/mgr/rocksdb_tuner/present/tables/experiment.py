@@ -10,6 +10,7 @@ from ...judge.records import Predicted
 from ...judge.signals import experiment_limits
 from ...operations.experiment.records import ExperimentState
 from ...operations.gates import GATES
+from ...options.grammar import difference
 from ...plan.experiment_design import ExperimentPlan, Refusal
 from ...units import (
     UNKNOWN,
@@ -31,7 +32,6 @@ from ..experiments import (
     would_take,
 )
 from ..layout import Column, fields, paragraph, shell_command, table
-from ..summaries import difference
 from .phrases import bullets, option_value, sections, titled
 
 

@@ -1,10 +1,11 @@
-"""The tables of `status` and `mode`."""
+"""The module: `status`, `mode` and `doctor`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Optional
 
+from ...doctor import DoctorCheck
 from ...observe.report_interval import ReportInterval, Reports
 from ...operations.compaction.records import CampaignState
 from ...operations.experiment.records import ExperimentState
@@ -68,9 +69,7 @@ def status(snapshot: Snapshot) -> str:
         head,
         _auto_apply(snapshot),
         _groups(snapshot),
-        _notices(
-            (*snapshot.limitations, *snapshot.notices, *(f.sentence for f in snapshot.failing))
-        ),
+        _notices(snapshot.all_notices),
     )
 
 
@@ -206,3 +205,31 @@ def _source_cell(in_use: OptionsInUse) -> str:
 
 def _notices(notices: Sequence[str]) -> str:
     return '\n'.join(paragraph(notice, indent=2, first='! ') for notice in notices)
+
+
+#: Of the states.
+_WIDTH = 9
+
+
+def doctor(checks: Sequence[DoctorCheck]) -> str:
+    """A line per check, with the remedy below those that failed."""
+    return '\n'.join(
+        line
+        for check in checks
+        for line in (
+            paragraph(f'{check.check_id}: {check.summary}', _WIDTH, _state(check)),
+            *(
+                [paragraph(check.remedy, _WIDTH + 8, f'{" " * _WIDTH}remedy:')]
+                if check.ok is False and check.remedy is not None
+                else []
+            ),
+        )
+    )
+
+
+def _state(check: DoctorCheck) -> str:
+    if check.ok is None:
+        return 'unknown'
+    if check.ok:
+        return 'ok'
+    return 'off' if check.optional else 'FAILED'

@@ -19,7 +19,7 @@ from rocksdb_tuner.advise.custom_profiles import PROFILES_MAX, CustomProfiles, d
 from rocksdb_tuner.advise.profiles import UnknownProfileError, profiles, recognize
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.options.verdict import BadQuestionError
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 
 from ..fake_cluster import FakeStore
 
@@ -140,7 +140,7 @@ def test_added_profile_is_seen_by_other_managers_until_removed() -> None:
     successor = CustomProfiles(store)
     assert successor.all() == (added,)
     assert successor.get('our-nvme.2') == added
-    assert '(custom)' in render.profile_list(successor.everything(), 'plain')
+    assert '(custom)' in views.show('profile-ls', successor.everything(), 'plain')
     with pytest.raises(BadQuestionError, match='already'):
         successor.add(decoded())
     successor.remove('our-nvme.2')

@@ -32,7 +32,7 @@ from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX
-from rocksdb_tuner.present.subjects import plan
+from rocksdb_tuner.present.answers.advice import plan_of
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
@@ -426,7 +426,7 @@ def test_recommendation_contains_the_request_of_dry_run_and_apply() -> None:
     """Made once: apply only adds the actor."""
     recommendation = only(on_pacific(RGW))
     assert recommendation.change is not None
-    assert plan(recommendation, SoakPlan()).change is recommendation.change
+    assert plan_of(recommendation, SoakPlan()).steps.change is recommendation.change
     sent = change_request(recommendation, 'operator')
     assert sent == replace(recommendation.change, actor='operator')
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Callable, Optional, get_args, get_origin
 
-from rocksdb_tuner.kinds import Form, Kind, Signed, fields_of, kind_of
+from rocksdb_tuner.kinds import Form, Kind, Signed, fields_of
 from rocksdb_tuner.observe.trend import GrowthPoints
 from rocksdb_tuner.store.codec import NOT_STORED
 
@@ -24,12 +24,11 @@ class Maker:
         if self._random is not None and record is GrowthPoints:
             times_s = sorted({self._random.random() for _ in range(3)})
             return GrowthPoints(tuple(times_s), tuple(map(int, times_s)), 5, 6)
-        kind = kind_of(record)
         return record(
             **{
                 field.name: None
                 # A plan of a plan of a plan.
-                if kind in field.kind.parts
+                if any(part.hint is record for part in field.kind.parts)
                 else self._value(field.kind, f'{record.__name__}.{field.name}')
                 for field in fields_of(record)
                 if field.metadata.get('store') != NOT_STORED['store']

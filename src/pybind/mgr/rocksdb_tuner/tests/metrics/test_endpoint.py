@@ -30,8 +30,7 @@ from rocksdb_tuner.metrics.endpoint import (
 )
 from rocksdb_tuner.metrics.exposition import Metric
 from rocksdb_tuner.metrics.text import MetricsText
-from rocksdb_tuner.present.health import METRICS_UNAVAILABLE
-from rocksdb_tuner.present.render import health_checks
+from rocksdb_tuner.present.health import METRICS_UNAVAILABLE, health_checks
 from rocksdb_tuner.snapshot import Snapshot
 
 from ..present import samples

@@ -16,7 +16,7 @@ from rocksdb_tuner.metrics.exposition import PREFIX, Metric, Sample, exposition
 from rocksdb_tuner.metrics.osd_series import SERIES_PER_DEVICE_CLASS, SERIES_PER_OSD
 from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.observe.trend import Forecast, Outlook
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.snapshot import Snapshot
 
 from ..present import experiment_samples as experiments
@@ -214,7 +214,7 @@ def test_decision_of_each_group_is_a_series_in_the_words_of_status(name: str) ->
         labels for series_name, labels in series(snapshot) if series_name == 'decision_info'
     ] == [
         frozenset((label, decision[label] or '') for label in ('who', 'do', 'next_command'))
-        for decision in json.loads(render.status(snapshot, 'json'))['decisions']
+        for decision in json.loads(views.show('status', snapshot))['decisions']
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.latency import Bottleneck, WriteLatency, bottleneck, parts
+from rocksdb_tuner.observe.latency import Bottleneck, WriteLatency
 
 #: The means of a loaded OSD of 18.2.7, from its own perf dump (op_w and BlueStore's), in ms.
 REEF = WriteLatency(
@@ -43,13 +43,13 @@ PACIFIC = WriteLatency(
 
 
 def named(latency: WriteLatency) -> Bottleneck:
-    found = bottleneck(latency)
+    found = latency.bottleneck
     assert found is not None
     return found
 
 
 def ms(latency: WriteLatency) -> dict[str, object]:
-    return {part.part: part.ms for part in parts(latency)}
+    return {part.part: part.ms for part in latency.parts}
 
 
 def test_parts_of_bluestore_sum_to_the_whole() -> None:
@@ -66,7 +66,7 @@ def test_values_missing_in_the_release_are_null() -> None:
 
 
 def test_every_part_belongs_to_an_existing_whole() -> None:
-    found = parts(REEF)
+    found = REEF.parts
     names = [part.part for part in found]
     assert len(names) == len(set(names))
     assert [part.part for part in found if part.within is None] == ['client-op']
@@ -117,11 +117,11 @@ def test_wal_sync_is_shown_if_statistics_are_enabled() -> None:
 @pytest.mark.parametrize('field', ['client_op_ms', 'bluestore_ms'])
 def test_few_known_parts_give_no_bottleneck(field: str) -> None:
     unknown: dict[str, Any] = {field: None}
-    assert bottleneck(REEF._replace(**unknown)) is None
+    assert REEF._replace(**unknown).bottleneck is None
 
 
 def test_idle_osd_has_no_bottleneck() -> None:
-    assert bottleneck(WriteLatency(60.0)) is None
+    assert WriteLatency(60.0).bottleneck is None
 
 
 def test_local_commit_slower_than_the_client_mean_gives_no_replica_time() -> None:
@@ -137,8 +137,8 @@ def test_local_commit_slower_than_the_client_mean_gives_no_replica_time() -> Non
     )
 )
 def test_whatever_is_known_nothing_negative_is_said(latency: WriteLatency) -> None:
-    assert all(part.ms is None or part.ms >= 0 for part in parts(latency))
-    found = bottleneck(latency)
+    assert all(part.ms is None or part.ms >= 0 for part in latency.parts)
+    found = latency.bottleneck
     if found is not None:
         assert found.ms >= 0
         assert found.share is not None

@@ -22,7 +22,8 @@ from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.files import SourceFile
 from rocksdb_tuner.offline.folder import read_files
 from rocksdb_tuner.offline.judge import judge
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.answers.osd import detail_of
 
 from ..workload import replay
 
@@ -559,8 +560,8 @@ def test_unexpected_value_anywhere_gives_an_answer_or_names_the_file(
             tried += 1
             with contextlib.suppress(UnreadableError):
                 snapshot = judge(read_files(changed)).snapshot
-                render.status(snapshot, 'json')
-                render.findings(snapshot, 'plain')
+                views.show('status', snapshot)
+                views.show('findings', snapshot, 'plain')
     assert tried > 100 or name == 'config_dump.json'
 
 
@@ -594,13 +595,17 @@ def test_no_change_of_any_file_leads_to_anything_but_an_answer_or_a_named_file(
         judgement = judge(read_files(changed))
         snapshot = judgement.snapshot
         for output_format in ('plain', 'json'):
-            render.status(snapshot, output_format)
-            render.findings(snapshot, output_format)
-            render.workload(snapshot, output_format)
-            render.recommend(snapshot, output_format)
+            views.show('status', snapshot, output_format)
+            views.show('findings', snapshot, output_format)
+            views.show('workload', snapshot, output_format)
+            views.show('recommend', snapshot, output_format)
             for facts in snapshot.osds:
                 osd_id = facts.info.osd_id
-                render.osd(snapshot, osd_id, output_format, judgement.deep.get(osd_id))
+                views.show(
+                    'osd-detail',
+                    detail_of(snapshot, osd_id, judgement.deep.get(osd_id)),
+                    output_format,
+                )
 
 
 _SOURCES: list[SourceFile] | None = None

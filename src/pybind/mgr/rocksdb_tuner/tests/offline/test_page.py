@@ -15,7 +15,8 @@ from rocksdb_tuner.offline import cli
 from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import Judgement, judge
 from rocksdb_tuner.offline.page import page
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.answers.advice import in_full
 
 from .test_same_answers import World, a_stale_string, without_reports
 
@@ -44,14 +45,14 @@ def answers(made: str) -> dict[str, Any]:
 
 def test_page_answers_equal_those_of_the_commands(judgement: Judgement) -> None:
     found, snapshot = answers(page(judgement, SCRIPT)), judgement.snapshot
-    assert found[''] == json.loads(render.status(snapshot, 'json'))
-    assert found['/findings'] == json.loads(render.findings(snapshot, 'json')) != []
-    assert found['/candidates'] == json.loads(render.candidates(snapshot, 'json'))
+    assert found[''] == json.loads(views.show('status', snapshot))
+    assert found['/findings'] == json.loads(views.show('findings', snapshot)) != []
+    assert found['/candidates'] == json.loads(views.show('recommend-all', snapshot))
     assert found['/map']['osds'] == [0, 1, 2]
     assert found['/operation'] is None
     (recommendation,) = snapshot.recommendations
     full = found[f'/recommendation/{recommendation.recommendation_id}']
-    assert full == json.loads(render.show(recommendation, 'json'))
+    assert full == json.loads(views.show('recommend-detail', in_full(recommendation, None)))
     # Explained by the table of changed options.
     meanings = {option['option'] for option in found['/option']}
     assert {'write_buffer_size', 'max_write_buffer_number'} <= meanings

@@ -27,7 +27,7 @@ from rocksdb_tuner.options.verdict import (
     judge_for,
     releases_to_judge,
 )
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.present.layout import WIDTH, display_width
 
 SCHEMAS = Path(present.__file__).parent / 'schemas'
@@ -46,9 +46,9 @@ def fits(name: str, text: str) -> bool:
 @given(st.text(max_size=200) | st.text('abc=,;{} 0123456789kMG_', max_size=200))
 def test_any_string_gets_an_answer_that_fits_and_no_failure(text: str) -> None:
     verdict = judge(text, known_releases())
-    plain = render.check(verdict, 'plain')
+    plain = views.show('check', verdict, 'plain')
     assert all(display_width(line) <= WIDTH for line in plain.split('\n'))
-    assert fits('check', render.check(verdict, 'json'))
+    assert fits('check', views.show('check', verdict))
 
 
 def test_release_with_the_worst_result_comes_first() -> None:
@@ -71,10 +71,10 @@ def test_string_unknown_to_one_rocksdb_is_not_accepted_for_a_mixed_cluster() -> 
 def test_effective_values_are_shown_beside_written_ones() -> None:
     text = 'max_write_buffer_number=4,min_write_buffer_number_to_merge=16,write_buffer_size=64MB'
     verdict = judge(text, (find_release('reef'),))
-    rows = [line.split() for line in render.check(verdict, 'plain').split('\n')]
+    rows = [line.split() for line in views.show('check', verdict, 'plain').split('\n')]
     assert ['min_write_buffer_number_to_merge', '16', '3'] in rows
     assert ['write_buffer_size', '64MB', '67108864'] in rows
-    document = json.loads(render.check(verdict, 'json'))
+    document = json.loads(views.show('check', verdict))
     assert document['effective']['min_write_buffer_number_to_merge'] == '3'
     assert 'clamped' in {problem['rule'] for problem in document['problems']}
 
@@ -174,12 +174,12 @@ def _cpu_s(text: str) -> float:
 
 def test_every_option_is_explained() -> None:
     options = tuple(all_options().values())
-    assert fits('explain-ls', render.option_list(options, 'json'))
-    listed = render.option_list(options, 'plain')
+    assert fits('explain-ls', views.show('explain-ls', options))
+    listed = views.show('explain-ls', options, 'plain')
     assert all(info.name in listed for info in options)
     for info in options:
-        assert fits('explain', render.explain(find_option(info.name), 'json'))
-        plain = render.explain(info, 'plain')
+        assert fits('explain', views.show('explain', find_option(info.name)))
+        plain = views.show('explain', info, 'plain')
         assert all(display_width(line) <= WIDTH for line in plain.split('\n'))
         assert info.source.split()[0] in plain
 

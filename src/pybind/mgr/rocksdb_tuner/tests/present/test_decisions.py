@@ -20,8 +20,9 @@ from rocksdb_tuner.advise.records import (
     Severity,
 )
 from rocksdb_tuner.observe.report_interval import Reports
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.present.decisions import decisions_of
+from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence
 
@@ -93,7 +94,7 @@ def words(text: str) -> str:
 def health(snapshot: Snapshot) -> Optional[str]:
     """Detail of the health check of a finding on the group."""
     finding = replace(ERROR, osds=(1,))
-    checks: Any = render.health_checks(replace(snapshot, alarms=(finding,)))
+    checks: Any = health_checks(replace(snapshot, alarms=(finding,)))
     return (
         None
         if snapshot.mode is Mode.OFF
@@ -107,9 +108,9 @@ def test_decision_is_the_same_wherever_it_is_shown(state: str) -> None:
     snapshot, do = STATES[state]
     (decision,) = decisions_of(snapshot)
     assert decision.do.startswith(do)
-    found = json.loads(render.status(snapshot, 'json'))['decisions']
+    found = json.loads(views.show('status', snapshot))['decisions']
     assert [Decision(**one) for one in found] == [decision]
-    status, recommend = (f(snapshot, 'plain') for f in (render.status, render.recommend))
+    status, recommend = (views.show(name, snapshot, 'plain') for name in ('status', 'recommend'))
     assert status.startswith(decision.who)
     detail = health(snapshot) if snapshot.groups else None
     for value in filter(None, asdict(decision).values()):
@@ -119,7 +120,7 @@ def test_decision_is_the_same_wherever_it_is_shown(state: str) -> None:
         assert f'{decision.who}: {words(decision.do)}' in detail
     advised = [r.decision for r in snapshot.recommendations]
     if decision in advised:
-        listed = json.loads(render.recommend(snapshot, 'json'))
+        listed = json.loads(views.show('recommend', snapshot))
         assert decision in [Decision(**one['decision']) for one in listed]
 
 
@@ -146,7 +147,7 @@ def test_overview_of_many_groups_shows_the_first_in_full() -> None:
     """It stays on one screen."""
     group = SMALL.groups[0]
     many = replace(SMALL, groups=tuple(replace(group, device_class=f'class{n}') for n in range(9)))
-    text = render.status(many, 'plain')
+    text = views.show('status', many, 'plain')
     assert text.count('Because:') == 2
     assert text.count('Wait: ') == 9
     assert len(text.splitlines()) <= 40

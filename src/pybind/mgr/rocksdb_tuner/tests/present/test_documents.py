@@ -29,8 +29,11 @@ from rocksdb_tuner.offline.cli import overview
 from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import find_option, judge
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.answers.advice import in_full, plan_of
 from rocksdb_tuner.present.answers.operations import LastOperations
+from rocksdb_tuner.present.answers.osd import detail_of, growth_of, trends_of
+from rocksdb_tuner.present.subjects import facts_of, findings_of, worst_osds
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -75,29 +78,35 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
     """Every document that can be made of a snapshot, as it leaves the module."""
     answers: list[tuple[str, str]] = [
-        ('status', render.status(snapshot, 'json')),
-        ('osd', render.osds(snapshot, 'json')),
-        ('workload', render.workload(snapshot, 'json')),
-        ('findings', render.findings(snapshot, 'json')),
+        ('status', views.show('status', snapshot)),
+        ('osd', views.show('osd', worst_osds(snapshot))),
+        ('workload', views.show('workload', snapshot)),
+        ('findings', views.show('findings', snapshot)),
         *(
-            ('findings', render.finding(snapshot, found.finding_id, 'json'))
+            ('finding', views.show('finding', findings_of(snapshot, found.finding_id)))
             for found in snapshot.findings
         ),
-        ('recommend', render.recommend(snapshot, 'json')),
-        ('recommend-all', render.candidates(snapshot, 'json')),
-        ('operation', render.operation(LastOperations.of(snapshot), 'json')),
-        ('history', render.history(snapshot, 'json')),
-        ('mode', render.mode(snapshot.mode, 'json')),
-        ('doctor', render.doctor(examine(snapshot, samples.ENVIRONMENT), 'json')),
-        ('osd-map', render.osd_map(snapshot)),
+        ('recommend', views.show('recommend', snapshot)),
+        ('recommend-all', views.show('recommend-all', snapshot)),
+        ('operation', views.show('operation', LastOperations.of(snapshot))),
+        ('history', views.show('history', snapshot.history)),
+        ('mode', views.show('mode', snapshot.mode)),
+        ('doctor', views.show('doctor', examine(snapshot, samples.ENVIRONMENT))),
+        ('osd-map', views.show('osd-map', snapshot)),
     ]
     answers += [
-        ('osd-detail', render.osd(snapshot, facts.info.osd_id, 'json')) for facts in snapshot.osds
+        ('osd-detail', views.show('osd-detail', detail_of(snapshot, facts.info.osd_id)))
+        for facts in snapshot.osds
     ]
     for recommendation in snapshot.recommendations:
-        answers.append(('recommend-detail', render.show(recommendation, 'json', samples.SOAK)))
+        answers.append(
+            (
+                'recommend-detail',
+                views.show('recommend-detail', in_full(recommendation, samples.SOAK)),
+            )
+        )
         if recommendation.change is not None and recommendation.kind in EXECUTED:
-            answers.append(('plan', render.plan(recommendation, samples.SOAK, 'json')))
+            answers.append(('plan', views.show('plan', plan_of(recommendation, samples.SOAK))))
     for name, text in answers:
         yield name, json.loads(text)
 
@@ -114,30 +123,30 @@ def written_by_the_module(name: str) -> str:
 
 def growth_document() -> str:
     points = GrowthPoints((1e9, 1e9 + 1800), (5, 6), 1 << 30, 0)
-    return render.growth(samples.small_cluster(), 0, points)
+    return views.show('growth', growth_of(facts_of(samples.small_cluster(), 0), points))
 
 
 def comparison_document() -> str:
     a, b = (Side(p.name, p.options) for p in profiles()[:2])
-    return render.comparison(compare(a, b, known_releases()[-1]), 'json')
+    return views.show('profile-diff', compare(a, b, known_releases()[-1]))
 
 
 #: Documents not generated from a snapshot.
 OTHERS: dict[str, Callable[[], str]] = {
     'report': lambda: written_by_the_module('report'),
     'offline': lambda: written_by_the_module('offline'),
-    'profile-ls': lambda: render.profile_list(profiles(), 'json'),
-    'profile-show': lambda: render.profile(profiles()[0], 'json'),
-    'profile-derive': lambda: render.derivation(derive(SITUATION), 'json'),
+    'profile-ls': lambda: views.show('profile-ls', profiles()),
+    'profile-show': lambda: views.show('profile-show', profiles()[0]),
+    'profile-derive': lambda: views.show('profile-derive', derive(SITUATION)),
     'profile-diff': comparison_document,
-    'check': lambda: render.check(judge('ttl=1', known_releases()), 'json'),
-    'explain': lambda: render.explain(find_option('compression'), 'json'),
-    'explain-ls': lambda: render.option_list([find_option('compression')], 'json'),
-    'model': lambda: render.model(tree('ttl=1', SITUATION), 'json'),
-    'trend': lambda: render.trend([(3, TREND)], None),
+    'check': lambda: views.show('check', judge('ttl=1', known_releases())),
+    'explain': lambda: views.show('explain', find_option('compression')),
+    'explain-ls': lambda: views.show('explain-ls', [find_option('compression')]),
+    'model': lambda: views.show('model', tree('ttl=1', SITUATION)),
+    'trend': lambda: views.show('trend', trends_of([(3, TREND)], None)),
     'growth': growth_document,
-    'compact-plan': lambda: render.campaign_plan(samples.compaction_plan(), 'json'),
-    'experiment-plan': lambda: render.experiment_plan(experiments.possible(), 'json'),
+    'compact-plan': lambda: views.show('compact-plan', samples.compaction_plan()),
+    'experiment-plan': lambda: views.show('experiment-plan', experiments.possible()),
 }
 
 
@@ -163,23 +172,23 @@ def test_documents_of_every_state_match_their_schema(state: str) -> None:
     'rollout', [samples.rollout(), samples.waiting_rollout(), samples.failed_rollout(), None]
 )
 def test_rollouts_of_every_kind_match_their_schema(rollout: Any) -> None:
-    found = json.loads(render.operation(LastOperations(rollout, None), 'json'))
+    found = json.loads(views.show('operation', LastOperations(rollout, None)))
     validator('operation').validate(found)
-    status = render.status(replace(samples.small_cluster(), rollout=rollout), 'json')
+    status = views.show('status', replace(samples.small_cluster(), rollout=rollout))
     validator('status').validate(json.loads(status))
 
 
 def test_single_finding_equals_its_list_entry() -> None:
     snapshot = samples.small_cluster()
-    every = json.loads(render.findings(snapshot, 'json'))
+    every = json.loads(views.show('findings', snapshot))
     for found in every:
-        assert json.loads(render.finding(snapshot, found['id'], 'json')) == [found]
+        assert json.loads(views.show('finding', findings_of(snapshot, found['id']))) == [found]
 
 
 def test_all_profiles_match_their_schema() -> None:
     validator('profile-ls').validate(document('profile-ls'))
     for profile in profiles():
-        validator('profile-show').validate(json.loads(render.profile(profile, 'json')))
+        validator('profile-show').validate(json.loads(views.show('profile-show', profile)))
 
 
 def objects_of(schema: Any, place: str = '') -> Iterator[tuple[str, dict[str, Any]]]:
@@ -330,7 +339,7 @@ def test_status_matches_the_snapshot() -> None:
 
 
 def test_mixed_group_has_no_profile_but_all_its_variants() -> None:
-    found = json.loads(render.status(samples.large_cluster(), 'json'))
+    found = json.loads(views.show('status', samples.large_cluster()))
     hdd = found['groups'][0]['options']
     assert hdd['profile'] is None
     assert hdd['source'] is None
@@ -344,7 +353,7 @@ def test_mixed_group_has_no_profile_but_all_its_variants() -> None:
 def test_unknown_is_null() -> None:
     """An OSD that never booted has no number anywhere, and no false "no" either."""
     snapshot = samples.partial_cluster()
-    found = json.loads(render.osd(snapshot, 1, 'json'))
+    found = json.loads(views.show('osd-detail', detail_of(snapshot, 1)))
     numbers = {
         key: value
         for key, value in found.items()
@@ -373,7 +382,7 @@ def test_findings_are_ordered_worst_first() -> None:
 
 
 def test_osd_detail_has_only_data_of_this_osd() -> None:
-    found = json.loads(render.osd(samples.small_cluster(), 1, 'json'))
+    found = json.loads(views.show('osd-detail', detail_of(samples.small_cluster(), 1)))
     assert [f['id'] for f in found['findings']] == ['unstartable-options']
     assert found['recommendations'] == ['ssd-1a2b3c']
 
@@ -391,20 +400,22 @@ def test_show_compares_options_one_by_one() -> None:
 
 def test_unparsable_options_are_not_compared() -> None:
     broken = replace(samples.recommendation(), options_from='compression')
-    found = json.loads(render.show(broken, 'json'))
+    found = json.loads(views.show('recommend-detail', in_full(broken, None)))
     validator('recommend-detail').validate(found)
     assert found['difference'] is None
 
 
 def test_plan_keeps_the_order_of_the_recommendation() -> None:
-    found = json.loads(render.plan(samples.recommendation(osds=(2, 0, 1)), samples.SOAK, 'json'))
+    found = json.loads(
+        views.show('plan', plan_of(samples.recommendation(osds=(2, 0, 1)), samples.SOAK))
+    )
     assert [batch['osds'] for batch in found['batches']] == [[2], [0], [1]]
     assert found['expected_duration_most_s'] >= found['expected_duration_s'] > 0
     assert (found['canary'], found['controls']) == (None, [])
     judged = samples.changing(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
-    shown = json.loads(render.show(judged, 'json', samples.SOAK))
+    shown = json.loads(views.show('recommend-detail', in_full(judged, samples.SOAK)))
     assert (shown['plan']['canary'], shown['plan']['controls']) == (2, [1, 0])
-    assert json.loads(render.show(judged, 'json'))['plan'] is None
+    assert json.loads(views.show('recommend-detail', in_full(judged, None)))['plan'] is None
 
 
 def test_rollout_shows_the_progress_of_each_osd() -> None:
@@ -421,13 +432,13 @@ def test_rollout_shows_the_progress_of_each_osd() -> None:
 
 def test_waiting_rollout_has_its_reason() -> None:
     last = LastOperations(samples.waiting_rollout(), None)
-    found = json.loads(render.operation(last, 'json'))
+    found = json.loads(views.show('operation', last))
     assert found['phase'] == 'waiting'
     assert 'restart osd.1' in found['paused_reason']
 
 
 def test_no_operation_is_null() -> None:
-    assert render.operation(LastOperations(None, None), 'json') == 'null'
+    assert views.show('operation', LastOperations(None, None)) == 'null'
 
 
 def test_document_modes_are_all_modes() -> None:
@@ -451,7 +462,7 @@ def test_document_modes_are_all_modes() -> None:
 def test_evidence_of_any_kind_is_valid_json(value: object, shown: object) -> None:
     finding = replace(samples.FINDINGS[0], evidence=(FindingEvidence('x', value, 'y', None),))
     snapshot = replace(samples.small_cluster(), findings=(finding,))
-    found = json.loads(render.findings(snapshot, 'json'))
+    found = json.loads(views.show('findings', snapshot))
     validator('findings').validate(found)
     assert found[0]['evidence'][0]['value'] == shown
 
@@ -479,7 +490,7 @@ def test_any_snapshot_can_be_told_in_strict_json(data: st.DataObject) -> None:
 
 
 def test_detailed_osd_sample_is_in_its_document() -> None:
-    found = json.loads(render.osd(sampled_in_detail(), 0, 'json'))
+    found = json.loads(views.show('osd-detail', detail_of(sampled_in_detail(), 0)))
     validator('osd-detail').validate(found)
     assert found['sharded'] is False
     assert found['forecast']['outlook'] == 'filling'
@@ -490,7 +501,7 @@ def test_detailed_osd_sample_is_in_its_document() -> None:
     assert by_part['kv-queue']['within'] == 'kv'
     assert found['memory_target_bytes'] == 4 << 30
     assert found['last_start'] == {'away_s': 250.0, 'away_most_s': 258.5, 'host_away': False}
-    unknown = json.loads(render.osd(samples.small_cluster(), 0, 'json'))
+    unknown = json.loads(views.show('osd-detail', detail_of(samples.small_cluster(), 0)))
     assert (unknown['write_latency'], unknown['forecast'], unknown['sharded']) == (None,) * 3
     assert unknown['last_start'] is None
 
@@ -505,8 +516,8 @@ def test_client_limit_is_shown_per_group_and_recommendation() -> None:
         groups=tuple(replace(group, limit=limit) for group in cluster.groups),
         assessments=(replace(cluster.assessments[0], recommendations=(advised,)),),
     )
-    status = json.loads(render.status(reported, 'json'))
-    recommended = json.loads(render.recommend(reported, 'json'))
+    status = json.loads(views.show('status', reported))
+    recommended = json.loads(views.show('recommend', reported))
     validator('status').validate(status)
     validator('recommend').validate(recommended)
     assert status['groups'][0]['limit']['resource'] == 'kv-sync'

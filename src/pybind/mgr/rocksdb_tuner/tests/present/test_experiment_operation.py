@@ -8,9 +8,10 @@ import pytest
 
 from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
 from rocksdb_tuner.operations.rollout.records import in_flight
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.tables.changes import next_step, next_step_of_experiment
+from rocksdb_tuner.present.health import health_checks
+from rocksdb_tuner.present.tables.operations import next_step, next_step_of_experiment
 from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun
 
 from . import samples
@@ -49,10 +50,10 @@ def test_running_operations_come_before_ended_ones(
 @pytest.mark.parametrize('stage', ['baseline', 'changing', 'measuring', 'restoring', 'done'])
 def test_state_is_shown_in_every_format(states: dict[str, ExperimentState], stage: str) -> None:
     last = LastOperations(None, None, experiment=states[stage])
-    assert 'E1' in render.operation(last, 'plain')
-    assert '"experiment"' in render.operation(last, 'json')
+    assert 'E1' in views.show('operation', last, 'plain')
+    assert '"experiment"' in views.show('operation', last)
     waiting = replace(states[stage], paused_reason='osd.3 is down', failure='x')
-    shown = render.operation(LastOperations(None, None, experiment=waiting), 'plain')
+    shown = views.show('operation', LastOperations(None, None, experiment=waiting), 'plain')
     assert ('osd.3 is down' in shown) is (stage != 'done')
 
 
@@ -84,11 +85,11 @@ def test_required_operator_actions_raise_health_checks(
 ) -> None:
     quiet = replace(samples.small_cluster(), rollout=None, findings=(), notices=())
     running = replace(quiet, experiment=states['measuring'])
-    assert not [code for code in render.health_checks(running) if 'EXPERIMENT' in code]
-    waits = render.health_checks(replace(running, experiment_waits='osd.3 is down'))
+    assert not [code for code in health_checks(running) if 'EXPERIMENT' in code]
+    waits = health_checks(replace(running, experiment_waits='osd.3 is down'))
     assert waits['ROCKSDB_TUNER_EXPERIMENT_WAITING']['detail'] == ['osd.3 is down']
     failed = replace(states['done'], stage=Stage.FAILED, failure='osd.3 crashed')
-    found = render.health_checks(replace(quiet, experiment=failed))
+    found = health_checks(replace(quiet, experiment=failed))
     assert found['ROCKSDB_TUNER_EXPERIMENT_FAILED']['detail'] == [
         'osd.3 crashed',
         '"ceph rocksdb-tuner operation resume" acknowledges it',

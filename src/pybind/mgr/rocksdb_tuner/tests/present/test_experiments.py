@@ -12,7 +12,7 @@ from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.operations.experiment.history import record_of
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.plan.experiment_design import Refusal
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.present.experiments import (
     ArmVerdict,
@@ -45,7 +45,7 @@ CONTRACT = {
 
 
 def operation(state: ExperimentState, form: str) -> str:
-    return render.operation(LastOperations(None, None, experiment=state), form)
+    return views.show('operation', LastOperations(None, None, experiment=state), form)
 
 
 def shown(name: str, form: str = 'json') -> Any:
@@ -65,15 +65,15 @@ def test_every_state_matches_the_schema_and_fits_80_columns(name: str) -> None:
 @pytest.mark.parametrize('planned', [experiments.possible(), experiments.impossible()])
 def test_plans_match_the_schema_and_fit_80_columns(planned: Any) -> None:
     """Except for the command, which is pasted unchanged."""
-    found = json.loads(render.experiment_plan(planned, 'json'))
+    found = json.loads(views.show('experiment-plan', planned))
     validator('experiment-plan').validate(found)
     assert set(found) >= CONTRACT
-    plain = render.experiment_plan(planned, 'plain').partition('To start it')[0]
+    plain = views.show('experiment-plan', planned, 'plain').partition('To start it')[0]
     assert [line for line in plain.splitlines() if len(line) > 80] == []
 
 
 def test_plan_shows_costs_risks_and_limits() -> None:
-    found = json.loads(render.experiment_plan(experiments.possible(), 'json'))
+    found = json.loads(views.show('experiment-plan', experiments.possible()))
     assert (found['id'], found['phase'], found['refusal']) == (None, 'planned', None)
     assert found['arms'][0]['osds']
     assert found['restarts'] == 8
@@ -86,14 +86,14 @@ def test_plan_shows_costs_risks_and_limits() -> None:
         'variant-2022-d,variant-2022-c --signal kv_sync_ms_per_txn --min-effect 10 '
         '--max-duration 43200'
     )
-    text = render.experiment_plan(experiments.possible(), 'plain')
+    text = views.show('experiment-plan', experiments.possible(), 'plain')
     assert 'not started' in text
     assert 'To start it:\nceph rocksdb-tuner experiment start' in text
     assert 'variant-2022-d: ' in text
 
 
 def test_refusal_shows_its_requirements() -> None:
-    found = json.loads(render.experiment_plan(experiments.impossible(), 'json'))
+    found = json.loads(views.show('experiment-plan', experiments.impossible()))
     assert found['refusal'] == {
         'reason': '2 arms of 2 OSDs would be more than 10% of the 24 OSDs of the group',
         'osds': 40,
@@ -101,13 +101,13 @@ def test_refusal_shows_its_requirements() -> None:
     }
     assert (found['risk'], found['unknown'], found['periods']) == ([], [], [])
     assert (found['duration_s'], found['restarts'], found['detectable_percent']) == (None,) * 3
-    text = render.experiment_plan(experiments.impossible(), 'plain')
+    text = views.show('experiment-plan', experiments.impossible(), 'plain')
     assert 'Not possible here: 2 arms of 2 OSDs' in text
     assert 'a group of 40 OSDs' in text
     assert 'To start it' not in text
     unknown = replace(experiments.impossible(), plan=Refusal('why', detectable=0.3))
-    assert 'no number of OSDs or hours is known to suffice' in render.experiment_plan(
-        unknown, 'plain'
+    assert 'no number of OSDs or hours is known to suffice' in views.show(
+        'experiment-plan', unknown, 'plain'
     )
 
 
@@ -239,7 +239,7 @@ def test_verdicts_of_arms() -> None:
 def test_history_has_the_result_of_an_experiment() -> None:
     snapshot = small_cluster()
     snapshot = replace(snapshot, history=(*snapshot.history, record_of(experiments.ended())))
-    document = json.loads(render.history(snapshot, 'json'))
+    document = json.loads(views.show('history', snapshot.history))
     validator('history').validate(document)
     assert document[0]['experiment'] is None
     found = document[-1]['experiment']
@@ -250,6 +250,6 @@ def test_history_has_the_result_of_an_experiment() -> None:
     )
     assert found['arms'][0]['low_percent'] == pytest.approx(-18.1)
     assert found['arms'][1]['dropped'] == 'worse: kv_sync time per write'
-    text = render.history(snapshot, 'plain')
+    text = views.show('history', snapshot.history, 'plain')
     assert 'Arms:      lz4-64x16m-2025, merged' in text
     assert 'Dropped:   merged: worse' in text

@@ -20,8 +20,8 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.present import render
-from rocksdb_tuner.present.tables.changes import next_step
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.tables.operations import next_step
 from rocksdb_tuner.snapshot import Snapshot
 from rocksdb_tuner.version import VERSION
 
@@ -160,5 +160,5 @@ def test_each_campaign_state_has_its_next_step(name: str) -> None:
 def test_status_has_the_module_version() -> None:
     """A bug report then has the version of the code."""
     snapshot = samples.empty_cluster()
-    assert re.search(rf'Module version: +{VERSION}\n', render.status(snapshot, 'plain'))
-    assert json.loads(render.status(snapshot, 'json'))['version'] == VERSION
+    assert re.search(rf'Module version: +{VERSION}\n', views.show('status', snapshot, 'plain'))
+    assert json.loads(views.show('status', snapshot))['version'] == VERSION

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.present.answers.operations import LastOperations
 
 from . import samples
@@ -40,27 +40,27 @@ def test_running_operation_is_shown_or_else_the_last(
 ) -> None:
     """For both kinds, in plain, in JSON and in the status alike."""
     last = LastOperations(rollout, campaign)
-    found = json.loads(render.operation(last, 'json'))
+    found = json.loads(views.show('operation', last))
     assert found['id'] == shown
-    first = render.operation(last, 'plain').split('\n')[0]
+    first = views.show('operation', last, 'plain').split('\n')[0]
     assert first.split()[:2] == [
         'Rollout:' if found['kind'] == 'rollout' else 'Campaign:', shown,
     ]  # fmt: skip
     snapshot = replace(samples.small_cluster(), rollout=rollout, campaign=campaign)
-    summary = json.loads(render.status(snapshot, 'json'))['operation']
+    summary = json.loads(views.show('status', snapshot))['operation']
     assert (summary['id'], summary['kind']) == (shown, found['kind'])
-    assert f'{shown} for ' in render.status(snapshot, 'plain')
+    assert f'{shown} for ' in views.show('status', snapshot, 'plain')
 
 
 def test_operation_shows_the_progress_of_each_osd_and_the_next_step() -> None:
     last = LastOperations(None, CAMPAIGN, 'osd.0 has been compacting for 2h')
-    found = json.loads(render.operation(last, 'json'))
+    found = json.loads(views.show('operation', last))
     assert [(osd['osd'], osd['phase']) for osd in found['osds']] == [
         (0, 'compacting'), (1, 'pending'),
     ]  # fmt: skip
     assert found['waits_for'] == 'osd.0 has been compacting for 2h'
-    plain = render.operation(LastOperations(ROLLOUT, None), 'plain')
+    plain = views.show('operation', LastOperations(ROLLOUT, None), 'plain')
     assert plain.endswith('\nNext step: wait for osd.1 to restart and become clean')
     over = LastOperations(None, ended(CAMPAIGN, 1.0), 'osd.0 has been compacting for 2h')
-    assert 'Next step' not in render.operation(over, 'plain')
-    assert json.loads(render.operation(over, 'json'))['waits_for'] is None
+    assert 'Next step' not in views.show('operation', over, 'plain')
+    assert json.loads(views.show('operation', over))['waits_for'] is None

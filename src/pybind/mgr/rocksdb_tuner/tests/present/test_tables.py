@@ -30,9 +30,12 @@ from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.phases import Phase as PhaseOf
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.plan.records import ANNEX
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.answers.advice import in_full, plan_of
 from rocksdb_tuner.present.answers.operations import LastOperations
+from rocksdb_tuner.present.answers.osd import detail_of
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
+from rocksdb_tuner.present.subjects import findings_of, worst_osds
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -41,28 +44,31 @@ from . import samples
 
 def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Every plain answer that can be made of a snapshot."""
-    yield 'status', render.status(snapshot, 'plain')
-    yield 'osds', render.osds(snapshot, 'plain')
-    yield 'workload', render.workload(snapshot, 'plain')
-    yield 'findings', render.findings(snapshot, 'plain')
+    yield 'status', views.show('status', snapshot, 'plain')
+    yield 'osds', views.show('osd', worst_osds(snapshot), 'plain')
+    yield 'workload', views.show('workload', snapshot, 'plain')
+    yield 'findings', views.show('findings', snapshot, 'plain')
     for found in snapshot.findings:
-        yield 'finding', render.finding(snapshot, found.finding_id, 'plain')
-    yield 'recommend', render.recommend(snapshot, 'plain')
-    yield 'recommend --all', render.candidates(snapshot, 'plain')
-    yield 'operation', render.operation(LastOperations.of(snapshot), 'plain')
-    yield 'history', render.history(snapshot, 'plain')
-    yield 'mode', render.mode(snapshot.mode, 'plain')
-    yield 'doctor', render.doctor(examine(snapshot, samples.ENVIRONMENT), 'plain')
+        yield 'finding', views.show('finding', findings_of(snapshot, found.finding_id), 'plain')
+    yield 'recommend', views.show('recommend', snapshot, 'plain')
+    yield 'recommend --all', views.show('recommend-all', snapshot, 'plain')
+    yield 'operation', views.show('operation', LastOperations.of(snapshot), 'plain')
+    yield 'history', views.show('history', snapshot.history, 'plain')
+    yield 'mode', views.show('mode', snapshot.mode, 'plain')
+    yield 'doctor', views.show('doctor', examine(snapshot, samples.ENVIRONMENT), 'plain')
     for facts in snapshot.osds:
-        yield 'osd', render.osd(snapshot, facts.info.osd_id, 'plain')
+        yield 'osd', views.show('osd-detail', detail_of(snapshot, facts.info.osd_id), 'plain')
     for recommendation in snapshot.recommendations:
-        yield 'recommend <id>', render.show(recommendation, 'plain', samples.SOAK)
+        yield (
+            'recommend <id>',
+            views.show('recommend-detail', in_full(recommendation, samples.SOAK), 'plain'),
+        )
         if recommendation.change is not None:
-            yield 'plan', render.plan(recommendation, samples.SOAK, 'plain')
+            yield 'plan', views.show('plan', plan_of(recommendation, samples.SOAK), 'plain')
 
 
 def of_rollout(state: RolloutState, form: str) -> str:
-    return render.operation(LastOperations(state, None), form)
+    return views.show('operation', LastOperations(state, None), form)
 
 
 #: The first commands of an operator, on any terminal.
@@ -92,10 +98,10 @@ def limited(resource: Resource, *evidence: Evidence) -> Snapshot:
 def test_known_client_limit_of_a_group_is_shown_with_its_evidence() -> None:
     snapshot = limited(Resource.KV_SYNC, BUSY)
     line = 'kv-sync (confidence 95%). The kv_sync threads are 90% busy. Relieved by options'
-    text = render.status(snapshot, 'plain')
+    text = views.show('status', snapshot, 'plain')
     assert f'Limited by: osd/class:ssd: {line}' in ' '.join(text.split())
     idle = limited(Resource.NONE)
-    assert 'none of the measured resources (confidence 95%)' in render.status(idle, 'plain')
+    assert 'none of the measured resources (confidence 95%)' in views.show('status', idle, 'plain')
     unknown = limited(Resource.UNKNOWN)
     for text in dict(answers(unknown)).values():
         assert 'Limited by' not in text
@@ -199,9 +205,9 @@ def test_long_names_leave_space_for_ids_and_values() -> None:
     """The id of a recommendation, the number and the workload of an OSD are whole."""
     snapshot = renamed(samples.small_cluster())
     (advice,) = snapshot.recommendations
-    recommend = render.recommend(snapshot, 'plain')
+    recommend = views.show('recommend', snapshot, 'plain')
     assert advice.recommendation_id in recommend
-    row = row_of(render.osds(snapshot, 'plain'), '10002')
+    row = row_of(views.show('osd', worst_osds(snapshot), 'plain'), '10002')
     assert row[1:] == ['node1-of-the-third-storage-room', 'rbd-small-write', '271', '43%', '1.2G']
 
 
@@ -233,9 +239,9 @@ def test_long_names_of_hosts_and_profiles_fit(host: str, profile: str) -> None:
 
 
 def test_profiles_fit() -> None:
-    assert not too_wide(render.profile_list(profiles(), 'plain'))
+    assert not too_wide(views.show('profile-ls', profiles(), 'plain'))
     for profile in profiles():
-        assert not too_wide(render.profile(profile, 'plain'))
+        assert not too_wide(views.show('profile-show', profile, 'plain'))
 
 
 def test_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
@@ -248,15 +254,15 @@ def test_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
         groups=(replace(small.groups[0], osds=osds),),
         rollout=samples.rollout(ids),
     )
-    assert len(render.status(snapshot, 'plain').split('\n')) <= 24
-    assert len(render.operation(LastOperations.of(snapshot), 'plain').split('\n')) <= 24
-    rows = render.osds(snapshot, 'plain', everything=True).split('\n')
+    assert len(views.show('status', snapshot, 'plain').split('\n')) <= 24
+    assert len(views.show('operation', LastOperations.of(snapshot), 'plain').split('\n')) <= 24
+    rows = views.show('osd', worst_osds(snapshot), 'plain', everything=True).split('\n')
     assert len(rows) == 1001
     assert not too_wide('\n'.join(rows))
 
 
 def test_status_is_one_screen_with_everything() -> None:
-    text = render.status(samples.small_cluster(), 'plain')
+    text = views.show('status', samples.small_cluster(), 'plain')
     assert len(text.split('\n')) <= 24
     assert 'recommend (recommends changes' in text
     assert 'pacific' in text
@@ -271,37 +277,37 @@ def test_status_is_one_screen_with_everything() -> None:
 
 
 def test_status_of_a_mixed_group_counts_its_option_strings() -> None:
-    text = render.status(samples.large_cluster(), 'plain')
+    text = views.show('status', samples.large_cluster(), 'plain')
     assert 'default' in row_of(text, 'osd/class:hdd')
     assert 'yours (2)*' in text
     assert '* different options after a restart of osd.4,9' in text
 
 
 def test_status_names_osds_not_reached_by_a_class_mask() -> None:
-    text = render.status(samples.partial_cluster(), 'plain')
+    text = views.show('status', samples.partial_cluster(), 'plain')
     assert 'OSDs without a device class, in no group: osd.1.' in text
 
 
 def test_status_of_a_failed_rollout_shows_the_reason() -> None:
-    text = ' '.join(render.status(samples.partial_cluster(), 'plain').split())
+    text = ' '.join(views.show('status', samples.partial_cluster(), 'plain').split())
     assert 'failed; osd.0 did not come back within 300 s' in text
 
 
 def test_just_started_module_reports_that_instead_of_empty_tables() -> None:
     snapshot = samples.empty_cluster()
-    for answer in (render.osds, render.workload, render.findings):
-        assert 'No samples yet' in answer(snapshot, 'plain')
-    for answer in (render.status, render.recommend):
-        assert 'Wait: there are no samples yet' in answer(snapshot, 'plain')
+    for view in ('osd', 'workload', 'findings'):
+        assert 'No samples yet' in views.show(view, snapshot, 'plain')
+    for view in ('status', 'recommend'):
+        assert 'Wait: there are no samples yet' in views.show(view, snapshot, 'plain')
 
 
 def test_mode_off_shows_how_to_start() -> None:
-    assert 'mode observe' in render.osds(samples.switched_off(), 'plain')
-    assert 'mode recommend' in render.recommend(samples.switched_off(), 'plain')
+    assert 'mode observe' in views.show('osd', worst_osds(samples.switched_off()), 'plain')
+    assert 'mode recommend' in views.show('recommend', samples.switched_off(), 'plain')
 
 
 def test_rows_show_units_and_dashes_for_unknown_values() -> None:
-    text = render.osds(samples.partial_cluster(), 'plain')
+    text = views.show('osd', worst_osds(samples.partial_cluster()), 'plain')
     assert row_of(text, '2')[1:] == [
         'node1', 'ssd', 'rbd-small-write', '271', '0.73', 'ms', '43%', '1.2G', 'yours',
     ]  # fmt: skip
@@ -309,31 +315,31 @@ def test_rows_show_units_and_dashes_for_unknown_values() -> None:
 
 
 def test_domain_shared_by_all_hosts_is_omitted_from_rows() -> None:
-    text = render.osds(samples.large_cluster(), 'plain')
+    text = views.show('osd', worst_osds(samples.large_cluster()), 'plain')
     assert row_of(text, '0')[1] == 'ceph-osd-00'
     assert 'example.com' not in text
 
 
 def test_dedicated_db_is_shown_as_part_of_its_device() -> None:
-    text = render.osds(samples.large_cluster(), 'plain', everything=True)
+    text = views.show('osd', worst_osds(samples.large_cluster()), 'plain', everything=True)
     assert '30%' in row_of(text, '16')
 
 
 def test_spilled_data_is_shown_after_the_db_usage() -> None:
-    text = render.osds(samples.large_cluster(), 'plain', everything=True)
+    text = views.show('osd', worst_osds(samples.large_cluster()), 'plain', everything=True)
     assert '31%+3.2G' in row_of(text, '17')
     assert '\n+ spilled over to the slow device' in text
-    assert 'spilled' not in render.osds(samples.small_cluster(), 'plain')
+    assert 'spilled' not in views.show('osd', worst_osds(samples.small_cluster()), 'plain')
 
 
 def test_pending_restart_is_marked_and_explained() -> None:
-    text = render.osds(samples.large_cluster(), 'plain', everything=True)
+    text = views.show('osd', worst_osds(samples.large_cluster()), 'plain', everything=True)
     assert row_of(text, '4')[-1] == 'default*'
     assert '* different options after a restart of osd.4,9' in text
 
 
 def test_osd_detail_shows_signals_options_and_findings() -> None:
-    text = render.osd(samples.small_cluster(), 1, 'plain')
+    text = views.show('osd-detail', detail_of(samples.small_cluster(), 1), 'plain')
     assert '3.2 MiB/s' in text
     assert '717 KiB/s (estimated)' in text
     assert '1.4x over 1h, by the model 1.4x' in text
@@ -344,38 +350,40 @@ def test_osd_detail_shows_signals_options_and_findings() -> None:
 
 
 def test_osd_detail_shows_the_effect_of_a_restart() -> None:
-    text = render.osd(samples.large_cluster(), 4, 'plain')
+    text = views.show('osd-detail', detail_of(samples.large_cluster(), 4), 'plain')
     assert 'at the next start the entry of osd/class:hdd' in text
     assert row_of(text, 'compression') == ['compression', 'kNoCompression', 'kLZ4Compression']
 
 
 def test_overridden_osd_shows_that_the_config_store_has_no_effect() -> None:
-    assert 'overrides the config store' in render.osd(samples.partial_cluster(), 2, 'plain')
+    assert 'overrides the config store' in views.show(
+        'osd-detail', detail_of(samples.partial_cluster(), 2), 'plain'
+    )
 
 
 def test_workload_shows_the_evidence_of_groups_and_osds() -> None:
-    text = render.workload(samples.small_cluster(), 'plain', osds=True)
+    text = views.show('workload', samples.small_cluster(), 'plain', osds=True)
     for piece in samples.SMALL_WRITES.evidence:
         assert piece.statement in ' '.join(text.split())
     assert row_of(text, '2')[3:5] == ['rbd-small-write', '92%']
-    assert 'CONFIDENCE' not in render.workload(samples.small_cluster(), 'plain')
+    assert 'CONFIDENCE' not in views.show('workload', samples.small_cluster(), 'plain')
 
 
 def test_unusual_workloads_come_first() -> None:
     small = samples.small_cluster()
     odd = small.osds[2]._replace(workload=samples.METADATA)
-    text = render.workload(replace(small, osds=(*small.osds[:2], odd)), 'plain', osds=True)
+    text = views.show('workload', replace(small, osds=(*small.osds[:2], odd)), 'plain', osds=True)
     assert text.index('rgw-metadata') < text.rindex('rbd-small-write')
 
 
 def test_unknown_workload_has_no_confidence() -> None:
-    text = render.workload(samples.fresh_cluster(), 'plain')
+    text = views.show('workload', samples.fresh_cluster(), 'plain')
     assert text == 'osd/class:ssd (3 OSDs): unknown'
 
 
 def test_findings_are_a_short_list_worst_first() -> None:
     """Id, severity, OSDs and summary of each; where the rest is to be had."""
-    text = render.findings(samples.small_cluster(), 'plain')
+    text = views.show('findings', samples.small_cluster(), 'plain')
     lines = [line for line in text.split('\n') if line.startswith('[')]
     assert [line.partition(':')[0] for line in lines] == [
         '[ERR] unstartable-options (1 OSD)',
@@ -395,11 +403,11 @@ def test_findings_of_one_id_and_severity_share_a_row_and_are_shown_together() ->
     # Ceph does not list the affected OSDs of each of its health checks.
     milder = replace(spilled, severity=Severity.INFO, osds=())
     snapshot = replace(samples.small_cluster(), findings=(spilled, *others, milder))
-    text = render.findings(snapshot, 'plain')
+    text = views.show('findings', snapshot, 'plain')
     assert '[WRN] spillover (4 OSDs): ' in text
     assert '[INF] spillover: ' in text
     assert '(and 2 more)' in ' '.join(text.split())
-    whole = render.finding(snapshot, 'spillover', 'plain')
+    whole = views.show('finding', findings_of(snapshot, 'spillover'), 'plain')
     assert [line[:5] for line in whole.split('\n') if line.startswith('[')] == [
         *['[WRN]'] * 3, '[INF]',
     ]  # fmt: skip
@@ -408,12 +416,12 @@ def test_findings_of_one_id_and_severity_share_a_row_and_are_shown_together() ->
 def test_finding_ids_are_not_shortened_in_the_list() -> None:
     """`findings` wants them."""
     found = tuple(replace(samples.FINDINGS[0], finding_id=name) for name in conditions())
-    text = render.findings(replace(samples.small_cluster(), findings=found), 'plain')
+    text = views.show('findings', replace(samples.small_cluster(), findings=found), 'plain')
     assert all(f'{name} (1 OSD):' in text for name in conditions())
 
 
 def test_finding_shows_evidence_remedy_and_source() -> None:
-    text = render.finding(samples.small_cluster(), 'spillover', 'plain')
+    text = views.show('finding', findings_of(samples.small_cluster(), 'spillover'), 'plain')
     assert text.startswith('[WRN] spillover: osd.0 keeps 3.2 GiB')
     assert 'slow_used_bytes 3.2 GiB' in text
     assert 'ceph tell osd.0 compact' in ' '.join(text.split())
@@ -423,8 +431,8 @@ def test_finding_shows_evidence_remedy_and_source() -> None:
 
 def test_no_findings_is_reported_with_its_scope() -> None:
     known = replace(samples.small_cluster(), findings=())
-    assert render.findings(known, 'plain') == 'No findings.'
-    assert 'osd.0-2 are unknown' in render.findings(samples.fresh_cluster(), 'plain')
+    assert views.show('findings', known, 'plain') == 'No findings.'
+    assert 'osd.0-2 are unknown' in views.show('findings', samples.fresh_cluster(), 'plain')
 
 
 def test_no_change_is_an_answer_with_a_reason_per_group() -> None:
@@ -436,13 +444,13 @@ def test_no_change_is_an_answer_with_a_reason_per_group() -> None:
         findings=(),
         rollout=None,
     )
-    text = ' '.join(render.recommend(snapshot, 'plain').split())
+    text = ' '.join(views.show('recommend', snapshot, 'plain').split())
     for who in ('osd/class:hdd', 'osd/class:ssd'):
         assert f'{who} Do: Nothing to change Because: {reason}' in text
 
 
 def test_recommendations_are_listed_with_gain_and_loss() -> None:
-    text = render.recommend(samples.large_cluster(), 'plain')
+    text = views.show('recommend', samples.large_cluster(), 'plain')
     row = ' '.join(row_of(text, 'ssd-1a2b3c'))
     assert row == 'ssd-1a2b3c set-profile now yes 20'
     assert 'lz4-64x16m-2025' in text
@@ -452,7 +460,7 @@ def test_recommendations_are_listed_with_gain_and_loss() -> None:
 
 def test_show_has_reasons_prediction_commands_and_undo() -> None:
     recommendation = samples.recommendation()
-    text = render.show(recommendation, 'plain')
+    text = views.show('recommend-detail', in_full(recommendation, None), 'plain')
     flat = ' '.join(text.split())
     for reason in recommendation.reasons:
         assert f'{reason.statement} [{reason.source}]' in flat
@@ -468,12 +476,20 @@ def test_show_has_reasons_prediction_commands_and_undo() -> None:
 
 
 def test_show_reports_a_missing_prediction() -> None:
-    text = render.show(replace(samples.recommendation(), predictions=()), 'plain')
+    text = views.show(
+        'recommend-detail',
+        in_full(replace(samples.recommendation(), predictions=()), None),
+        'plain',
+    )
     assert 'No prediction:' in text
 
 
 def test_show_reports_incomparable_options() -> None:
-    text = render.show(replace(samples.recommendation(), options_from='compression'), 'plain')
+    text = views.show(
+        'recommend-detail',
+        in_full(replace(samples.recommendation(), options_from='compression'), None),
+        'plain',
+    )
     assert 'Cannot compare' in text
 
 
@@ -487,7 +503,7 @@ def test_plan_shows_that_nothing_was_changed_and_the_order() -> None:
         batches=((2,), (0, 1)),
         domains=(None, FailureDomain('rack', 'r1')),
     )
-    text = render.plan(planned, samples.SOAK, 'plain')
+    text = views.show('plan', plan_of(planned, samples.SOAK), 'plain')
     assert 'no changes were made' in text
     assert 'of at most one failure domain (rack, unknown)' in ' '.join(text.split())
     assert row_of(text, '1') == ['1', '-', '2', '-']
@@ -524,14 +540,16 @@ def test_rollout_shows_the_failure_domain_of_the_watched_batch() -> None:
 
 def test_plan_shows_canary_controls_soak_gates_and_duration() -> None:
     planned = samples.changing(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
-    text = ' '.join(render.plan(planned, samples.SOAK, 'plain').split())
+    text = ' '.join(views.show('plan', plan_of(planned, samples.SOAK), 'plain').split())
     times = 'osd.2, measured before the change and for 10m to 1h after it'
     assert f'{times}, compared with osd.1, osd.0' in text
     assert 'if inconclusive: wait' in text
     assert 'ok-to-stop agrees' in text
     assert 'about 35m to 1h 25m' in text
     assert 'each soaks for 5m to 15m and is compared with OSDs that are not changed yet' in text
-    shown = ' '.join(render.show(planned, 'plain', samples.SOAK).split())
+    shown = ' '.join(
+        views.show('recommend-detail', in_full(planned, samples.SOAK), 'plain').split()
+    )
     assert 'compared with osd.1, osd.0' in shown
 
 
@@ -553,7 +571,9 @@ def test_plan_shows_canary_controls_soak_gates_and_duration() -> None:
 def test_plan_explains_a_missing_verdict(
     osds: tuple[int, ...], changes: dict[str, Any], soak: SoakPlan, message: str
 ) -> None:
-    text = render.plan(samples.changing(samples.recommendation(osds), **changes), soak, 'plain')
+    text = views.show(
+        'plan', plan_of(samples.changing(samples.recommendation(osds), **changes), soak), 'plain'
+    )
     assert message in ' '.join(text.split())
 
 
@@ -569,15 +589,17 @@ def test_annex_change_names_the_option_everywhere() -> None:
     """Readers of a recommendation, its plan and the rollout see which of the two is written."""
     advice, state = samples.by_annex(), samples.annex_rollout()
     for text in (
-        render.show(advice, 'plain'),
-        render.plan(advice, samples.SOAK, 'plain'),
+        views.show('recommend-detail', in_full(advice, None), 'plain'),
+        views.show('plan', plan_of(advice, samples.SOAK), 'plain'),
         of_rollout(state, 'plain'),
     ):
         assert re.search('^Option: +bluestore_rocksdb_options_annex$', text, re.MULTILINE), text
     other = of_rollout(samples.rollout(), 'plain')
     assert re.search('^Option: +bluestore_rocksdb_options$', other, re.MULTILINE)
     record = replace(samples.HISTORY[0], option=ANNEX)
-    text = render.history(replace(samples.small_cluster(), history=(record,)), 'plain')
+    text = views.show(
+        'history', replace(samples.small_cluster(), history=(record,)).history, 'plain'
+    )
     assert 'in bluestore_rocksdb_options_annex' in ' '.join(text.split())
 
 
@@ -588,17 +610,17 @@ def test_campaign_shows_its_wait_reason_in_its_status_and_in_the_module_status()
     snapshot = replace(
         samples.small_cluster(), rollout=None, campaign=campaign, campaign_waits_for=waits_for
     )
-    status = ' '.join(render.status(snapshot, 'plain').split())
+    status = ' '.join(views.show('status', snapshot, 'plain').split())
     assert f'Operation: c8 for osd: canary, 0 of 2 OSDs; {waits_for}' in status
     last = LastOperations.of(snapshot)
-    assert f'Waiting for: {waits_for}' in ' '.join(render.operation(last, 'plain').split())
-    assert json.loads(render.operation(last, 'json'))['waits_for'] == waits_for
-    found = json.loads(render.status(snapshot, 'json'))['operation']
+    assert f'Waiting for: {waits_for}' in ' '.join(views.show('operation', last, 'plain').split())
+    assert json.loads(views.show('operation', last))['waits_for'] == waits_for
+    found = json.loads(views.show('status', snapshot))['operation']
     assert (found['id'], found['osds_total'], found['osds_finished']) == ('c8', 2, 0)
     assert (found['kind'], found['phase'], found['paused_reason']) == ('compaction', 'canary', None)
     over = replace(snapshot, campaign=replace(campaign, stage=PhaseOf.DONE, outcome=Outcome.DONE))
-    assert waits_for not in render.status(over, 'plain')
-    assert json.loads(render.operation(LastOperations.of(over), 'json'))['waits_for'] is None
+    assert waits_for not in views.show('status', over, 'plain')
+    assert json.loads(views.show('operation', LastOperations.of(over)))['waits_for'] is None
 
 
 def test_waiting_rollout_names_its_reason() -> None:
@@ -615,11 +637,11 @@ def test_failed_rollout_shows_the_reason_and_untouched_osds() -> None:
 
 
 def test_plain_output_without_an_operation() -> None:
-    assert render.operation(LastOperations(None, None), 'plain') == 'No operations yet.'
+    assert views.show('operation', LastOperations(None, None), 'plain') == 'No operations yet.'
 
 
 def test_history_compares_prediction_and_outcome() -> None:
-    text = render.history(samples.small_cluster(), 'plain')
+    text = views.show('history', samples.small_cluster().history, 'plain')
     total, second, first = (' '.join(part.split()) for part in text.split('\n\n'))
     assert 'rolled-back, started by auto-apply' in first
     assert 'compression=kNoCompression->kLZ4Compression' in first
@@ -635,16 +657,18 @@ def test_history_compares_prediction_and_outcome() -> None:
 
 def test_history_shows_unparsable_options_unchanged() -> None:
     record = replace(samples.HISTORY[0], options_from='broken', options_to='')
-    text = render.history(replace(samples.small_cluster(), history=(record,)), 'plain')
+    text = views.show(
+        'history', replace(samples.small_cluster(), history=(record,)).history, 'plain'
+    )
     assert 'from broken to (empty)' in text
 
 
 def test_empty_history_is_reported() -> None:
-    assert 'No changes yet.' in render.history(samples.empty_cluster(), 'plain')
+    assert 'No changes yet.' in views.show('history', samples.empty_cluster().history, 'plain')
 
 
 def test_profiles_are_listed_with_their_workloads() -> None:
-    text = render.profile_list(profiles(), 'plain')
+    text = views.show('profile-ls', profiles(), 'plain')
     assert 'rgw-metadata' in text
     assert '* superseded' in text
     for profile in profiles():
@@ -653,7 +677,7 @@ def test_profiles_are_listed_with_their_workloads() -> None:
 
 def test_profile_shows_its_options_and_published_figures() -> None:
     profile = next(p for p in profiles() if p.evidence and p.options)
-    text = render.profile(profile, 'plain')
+    text = views.show('profile-show', profile, 'plain')
     assert profile.options in ''.join(text.split())
     assert profile.evidence[0].metric in text
     assert str(profile.evidence[0].source.year) in text
@@ -661,7 +685,7 @@ def test_profile_shows_its_options_and_published_figures() -> None:
 
 @pytest.mark.parametrize('mode', list(Mode))
 def test_each_mode_is_explained(mode: Mode) -> None:
-    assert render.mode(mode, 'plain').startswith(f'{mode.value}: ')
+    assert views.show('mode', mode, 'plain').startswith(f'{mode.value}: ')
 
 
 @pytest.mark.parametrize(
@@ -679,7 +703,7 @@ def test_evidence_is_printed_in_its_unit(unit: str, value: float, shown: str) ->
     found = Workload(WorkloadClass.MIXED, 0.5, (Evidence('x', value, unit, 60.0, 'So it is.'),))
     snapshot = samples.small_cluster()
     facts = snapshot.osds[0]._replace(workload=found)
-    text = render.osd(replace(snapshot, osds=(facts,)), 0, 'plain')
+    text = views.show('osd-detail', detail_of(replace(snapshot, osds=(facts,)), 0), 'plain')
     assert f'So it is. ({shown})' in text
 
 
@@ -718,7 +742,7 @@ def sampled_in_detail() -> Snapshot:
 
 
 def test_stages_of_a_write_are_shown_without_another_word_for_the_limit() -> None:
-    text = render.osd(sampled_in_detail(), 0, 'plain')
+    text = views.show('osd-detail', detail_of(sampled_in_detail(), 0), 'plain')
     assert re.search(r'client-op +4\.9 ms +100%', text)
     assert re.search(r'kv-queue +2\.3 ms +47%', text)
     assert re.search(r'wal-sync +0\.58 ms', text)
@@ -740,7 +764,7 @@ def test_part_that_takes_the_time_follows_the_limit_and_has_a_relief() -> None:
 
 
 def test_osd_shows_its_db_forecast_and_sharding() -> None:
-    text = render.osd(sampled_in_detail(), 0, 'plain')
+    text = views.show('osd-detail', detail_of(sampled_in_detail(), 0), 'plain')
     assert 'in 10d (5d to 20d)' in text
     assert 'not sharded' in text
     snapshot = sampled_in_detail()
@@ -748,7 +772,9 @@ def test_osd_shows_its_db_forecast_and_sharding() -> None:
 
     def shown(forecast: Forecast) -> str:
         first = snapshot.osds[0]._replace(forecast=forecast)
-        return render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
+        return views.show(
+            'osd-detail', detail_of(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0), 'plain'
+        )
 
     assert 'not enough history (1h of 3d)' in shown(young)
     known = snapshot.osds[0].forecast
@@ -769,9 +795,9 @@ def test_osd_shows_its_db_forecast_and_sharding() -> None:
 def test_downtime_of_an_osd_is_shown_with_its_precision(start: LastStart, reported: str) -> None:
     """And nothing where no start was watched."""
     snapshot = samples.small_cluster()
-    assert 'Last start' not in render.osd(snapshot, 0, 'plain')
+    assert 'Last start' not in views.show('osd-detail', detail_of(snapshot, 0), 'plain')
     osds = (snapshot.osds[0]._replace(last_start=start), *snapshot.osds[1:])
-    text = render.osd(replace(snapshot, osds=osds), 0, 'plain')
+    text = views.show('osd-detail', detail_of(replace(snapshot, osds=osds), 0), 'plain')
     assert re.search(rf'^Last start:? +{re.escape(reported)}$', text, re.MULTILINE), text
 
 
@@ -782,7 +808,7 @@ def test_finding_shows_its_commands_and_cautions() -> None:
         do_not='Do not restart it.',
     )
     snapshot = replace(samples.small_cluster(), findings=(finding,))
-    lines = render.finding(snapshot, finding.finding_id, 'plain').splitlines()
+    lines = views.show('finding', findings_of(snapshot, finding.finding_id), 'plain').splitlines()
     assert 'ceph osd ok-to-stop 1' in lines
     assert '    do not:     Do not restart it.' in lines
 
@@ -791,7 +817,7 @@ def test_finding_shows_its_commands_and_cautions() -> None:
 
 
 def test_candidates_are_shown_with_gain_worst_loss_and_reason() -> None:
-    text = render.candidates(samples.large_cluster(), 'plain')
+    text = views.show('recommend-all', samples.large_cluster(), 'plain')
     assert 'Goal: save at least 10% of a resource' in text
     assert 'GAIN is on the kv_sync thread time per write.' in ' '.join(text.split())
     not_chosen = text.partition('\nNot chosen:\n')[2].splitlines()
@@ -813,7 +839,7 @@ def test_each_reason_against_a_candidate_has_its_own_line() -> None:
         for w in known.weighing.weighed
     )
     assessment = replace(known, weighing=replace(known.weighing, weighed=weighed))
-    text = render.candidates(replace(snapshot, assessments=(assessment,)), 'plain')
+    text = views.show('recommend-all', replace(snapshot, assessments=(assessment,)), 'plain')
     assert '  - lz4-2025: It has no limit of the WAL.' in text.splitlines()
 
 
@@ -824,20 +850,20 @@ def test_plentiful_resources_are_named() -> None:
     assert known.weighing is not None
     bars = replace(known.weighing.bars, plenty=frozenset({Resource.CORES, Resource.DB_DEVICE}))
     assessment = replace(known, weighing=replace(known.weighing, bars=bars))
-    found = json.loads(render.candidates(replace(snapshot, assessments=(assessment,)), 'json'))
+    found = json.loads(views.show('recommend-all', replace(snapshot, assessments=(assessment,))))
     assert found[0]['unconstrained'] == ['cores', 'db-device']
-    groups = json.loads(render.candidates(snapshot, 'json'))
+    groups = json.loads(views.show('recommend-all', snapshot))
     assert all(group['unconstrained'] == [] for group in groups)
 
 
 def test_no_candidates_without_advice() -> None:
-    assert 'mode recommend' in render.candidates(samples.switched_off(), 'plain')
+    assert 'mode recommend' in views.show('recommend-all', samples.switched_off(), 'plain')
 
 
 def test_osd_that_would_not_start_again_is_not_marked_as_pending() -> None:
     doomed = replace(samples.options(3), next_start='foo=1', starts=False, pending_restart=False)
     snapshot = replace(samples.small_cluster(), osds=(samples.facts(3)._replace(options=doomed),))
-    text = ' '.join(render.osd(snapshot, 3, 'plain').split())
+    text = ' '.join(views.show('osd-detail', detail_of(snapshot, 3), 'plain').split())
     assert 'Next start: foo=1' in text
     assert 'Starts: NO: the OSD would not start with these options' in text
     assert 'estart' not in text

@@ -18,7 +18,7 @@ from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.records import Devices, Load
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.releases import known_releases
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.present.layout import WIDTH, display_width
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -44,7 +44,7 @@ def too_wide(text: str) -> list[str]:
 def test_every_profile_fits_the_terminal(shown: Profile, situation: Situation) -> None:
     options = shown.options
     assert check(options, '7.9').accepted
-    assert not too_wide(render.model(tree(options, situation), 'plain'))
+    assert not too_wide(views.show('model', tree(options, situation), 'plain'))
 
 
 @given(st.integers(1 << 16, 1 << 63), st.integers(1, 1 << 63), st.integers(1, (1 << 31) - 1))
@@ -53,11 +53,11 @@ def test_any_number_fits_the_terminal(size: int, base: int, trigger: int) -> Non
         f'write_buffer_size={size},max_bytes_for_level_base={base},'
         f'level0_file_num_compaction_trigger={trigger}'
     )
-    assert not too_wide(render.model(tree(options, KNOWN), 'plain'))
+    assert not too_wide(views.show('model', tree(options, KNOWN), 'plain'))
 
 
 def test_steps_and_device_are_shown() -> None:
-    text = render.model(tree(REEF.default_options, KNOWN), 'plain')
+    text = views.show('model', tree(REEF.default_options, KNOWN), 'plain')
     for expected in ('osd.7', '9 GiB', '73 GiB', '585 GiB', 'Last full level: ', 'level 2'):
         assert expected in text
     assert 'does NOT fit its 1 GiB' in ' '.join(text.split())
@@ -65,13 +65,15 @@ def test_steps_and_device_are_shown() -> None:
 
 def test_cpu_is_shown_with_its_interval_and_parts() -> None:
     """The cost per KiB in the WAL and per write, and the share of compression."""
-    text = ' '.join(render.model(tree(REEF.default_options, KNOWN), 'plain').split())
+    text = ' '.join(views.show('model', tree(REEF.default_options, KNOWN), 'plain').split())
     line = text.partition('RocksDB CPU:')[2].split('Space amplification')[0]
     assert ' us (' in line
     assert 'per KiB in the WAL (kv_sync ' in line
     assert 'compression ' in line
     assert line.endswith('per write ')
-    plain = render.model(tree(f'{REEF.default_options},compression=kNoCompression', KNOWN), 'plain')
+    plain = views.show(
+        'model', tree(f'{REEF.default_options},compression=kNoCompression', KNOWN), 'plain'
+    )
     cpu = plain.partition('RocksDB CPU')[2].split('Space')[0]
     assert cpu
     assert 'compression' not in cpu
@@ -80,13 +82,13 @@ def test_cpu_is_shown_with_its_interval_and_parts() -> None:
 def test_unmeasured_cpu_is_null_and_a_dash() -> None:
     """An unmeasured compression is not a free one."""
     answer = tree(f'{REEF.default_options},compression=kZlibCompression', KNOWN)
-    assert json.loads(render.model(answer, 'json'))['cpu'] is None
-    text = render.model(answer, 'plain')
+    assert json.loads(views.show('model', answer))['cpu'] is None
+    text = views.show('model', answer, 'plain')
     assert re.search(r'RocksDB CPU: +-\n', text)
 
 
 def test_unknown_is_a_dash() -> None:
-    text = render.model(tree(REEF.default_options, Situation(REEF)), 'plain')
+    text = views.show('model', tree(REEF.default_options, Situation(REEF)), 'plain')
     lines = dict(
         line.split(':', 1) for line in text.split('\n') if line[:1].isalpha() and ':' in line
     )
@@ -96,19 +98,21 @@ def test_unknown_is_a_dash() -> None:
 
 
 def test_default_wal_limit_is_marked() -> None:
-    text = render.model(tree('', Situation(REEF)), 'plain')
+    text = views.show('model', tree('', Situation(REEF)), 'plain')
     assert 'WAL:                  not limited, 8 x all memtables = 12 GiB' in text
 
 
 def test_unmeasured_flushes_of_a_workload_are_marked() -> None:
-    text = ' '.join(render.model(tree(REEF.default_options, KNOWN), 'plain').split())
+    text = ' '.join(views.show('model', tree(REEF.default_options, KNOWN), 'plain').split())
     held = calibration().quantities['early_flush_bytes']
     assert f'flushes by the WAL {held.low:.2f} to {held.high:.2f}' in text
-    assert 'EXPECTED' not in render.model(tree(REEF.default_options, Situation(REEF)), 'plain')
+    assert 'EXPECTED' not in views.show(
+        'model', tree(REEF.default_options, Situation(REEF)), 'plain'
+    )
 
 
 def test_derived_set_shows_each_reason_and_its_identity() -> None:
-    text = render.derivation(derive(KNOWN), 'plain')
+    text = views.show('profile-derive', derive(KNOWN), 'plain')
     assert 'bluestore-default-reef' in text
     assert not too_wide(text)
     for choice in derive(KNOWN).choices:
@@ -116,6 +120,6 @@ def test_derived_set_shows_each_reason_and_its_identity() -> None:
 
 
 def test_derived_set_shows_its_difference_from_published_ones() -> None:
-    text = render.derivation(derive(replace(KNOWN, cores=2)), 'plain')
+    text = views.show('profile-derive', derive(replace(KNOWN, cores=2)), 'plain')
     assert 'no known profile' in text
     assert 'write_buffer_size' in text.split('Choices:')[0]

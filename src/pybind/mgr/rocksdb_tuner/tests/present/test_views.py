@@ -12,7 +12,9 @@ import pytest
 
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.answers.osd import trends_of
+from rocksdb_tuner.present.subjects import worst_osds
 
 from . import samples
 
@@ -34,8 +36,8 @@ def columns_as_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
 def test_map_matches_the_row_of_every_osd(state: str) -> None:
     snapshot = samples.all_snapshots()[state]
-    rows = sorted(json.loads(render.osds(snapshot, 'json')), key=lambda row: row['osd'])
-    drawn = columns_as_rows(json.loads(render.osd_map(snapshot)))
+    rows = sorted(json.loads(views.show('osd', worst_osds(snapshot))), key=lambda row: row['osd'])
+    drawn = columns_as_rows(json.loads(views.show('osd-map', snapshot)))
     assert [row['osd'] for row in rows] == [mark['osds'] for mark in drawn]
     for row, mark in zip(rows, drawn):
         assert mark['hosts'] == row['host']
@@ -65,14 +67,14 @@ def test_map_of_ten_thousand_different_osds_is_small() -> None:
         )
         info = replace(facts.info, osd_id=osd_id, host=f'node{osd_id // 24}')
         osds.append(facts._replace(info=info, signals=signals))
-    text = render.osd_map(replace(few, osds=tuple(osds)))
+    text = views.show('osd-map', replace(few, osds=tuple(osds)))
     assert len(zlib.compress(text.encode(), 5)) < 300_000
 
 
 def test_trend_names_its_subject_and_keeps_gaps() -> None:
     found = Trend((1.4, 31.0), dict.fromkeys(TREND_SIGNALS, (None, 1 / 3)))
-    (osd,) = json.loads(render.trend([(3, found)], None))
-    (group,) = json.loads(render.trend([], ('ssd', found)))
+    (osd,) = json.loads(views.show('trend', trends_of([(3, found)], None)))
+    (group,) = json.loads(views.show('trend', trends_of([], ('ssd', found))))
     assert (osd['osd'], osd['device_class']) == (3, None)
     assert (group['osd'], group['device_class']) == (None, 'ssd')
     assert (osd['time_s'], osd['kv_sync_ms']) == ([1, 31], [None, 0.333333])

@@ -10,7 +10,8 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
+from rocksdb_tuner.present.answers.advice import plan_of
 from rocksdb_tuner.present.errors import PresentError
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Mode
@@ -65,11 +66,11 @@ def test_contradictory_options_are_reported_and_nothing_is_applied(world: World)
     reported = 'soak_min (600 s) is greater than soak_max (60 s)'
     assert reported in snapshot.auto_apply_refusals[0].reason
     assert snapshot.rollout is None
-    assert reported in render.status(snapshot, 'plain').replace('\n  ', ' ')
+    assert reported in views.show('status', snapshot, 'plain').replace('\n  ', ' ')
     raised = health_checks(snapshot)['ROCKSDB_TUNER_OPTIONS_CONFLICT']
     assert reported in str(raised['detail'])
     with pytest.raises(PresentError, match='soak_min'):
-        render.plan(snapshot.recommendations[0], world.settings.soak, 'plain')
+        views.show('plan', plan_of(snapshot.recommendations[0], world.settings.soak), 'plain')
     with pytest.raises(OperationRefused, match='soak_min'):
         world.tuner.operations.start(snapshot.recommendations[0], 'client.ann')
     world.settings = replace(world.settings, soak=SoakPlan())

@@ -15,7 +15,7 @@ from rocksdb_tuner.advise.records import Recommendation
 from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.records import ExperimentState
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.tick.winners import ADOPT_WITHIN_S, Winners, adoptable, profile_of
 
 from ..fake_cluster import FSID, FakeStore
@@ -70,7 +70,7 @@ def test_stored_winner_is_shown_with_its_experiment() -> None:
     own = profile_of(experiments.ended(), None)
     assert own is not None
     assert 'of cluster' not in own.source
-    validator('profile-show').validate(json.loads(render.profile(own, 'json')))
+    validator('profile-show').validate(json.loads(views.show('profile-show', own)))
 
 
 @pytest.mark.parametrize('answer', [answer for answer in Answer if answer is not Answer.WINNER])

@@ -13,7 +13,7 @@ from rocksdb_tuner.advise.whatif.compare import Comparison, Side, compare, sides
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, find_release
 from rocksdb_tuner.plan.records import ANNEX
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 
 from ..builders import entry, facts, osd_info
 
@@ -64,7 +64,7 @@ def test_each_difference_is_explained() -> None:
         assert change.info is not None
         assert change.info.meaning
         assert change.info.source
-    plain = render.comparison(found, 'plain')
+    plain = views.show('profile-diff', found, 'plain')
     assert all(change.option in plain for change in found.changes)
 
 
@@ -72,7 +72,7 @@ def test_side_that_prevents_an_osd_start_is_reported() -> None:
     found = compared('foo=1', 'ttl=5')
     assert found.refused == ('a',)
     assert {c.option for c in found.changes} == {'foo', 'ttl'}
-    assert 'OSDs do not start with it' in render.comparison(found, 'plain')
+    assert 'OSDs do not start with it' in views.show('profile-diff', found, 'plain')
 
 
 def test_side_that_cannot_be_checked_is_not_called_refused() -> None:
@@ -81,10 +81,10 @@ def test_side_that_cannot_be_checked_is_not_called_refused() -> None:
         found = compared(untold, LZ4.options, release)
         assert (found.refused, found.not_judged) == ((), ('a',)), release
         assert {c.option for c in found.changes} == {'block_based_table_factory'}
-        plain = render.comparison(found, 'plain')
+        plain = views.show('profile-diff', found, 'plain')
         assert 'OSDs do not start with it' not in plain
         assert 'A: cannot determine whether an OSD starts with it.' in plain
-        document = json.loads(render.comparison(found, 'json'))
+        document = json.loads(views.show('profile-diff', found))
         assert (document['refused'], document['not_judged']) == ([], ['a'])
     assert compared('foo=1', LZ4.options).not_judged == ()
 

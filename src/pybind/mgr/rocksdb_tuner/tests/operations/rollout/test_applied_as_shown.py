@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,8 +21,7 @@ from rocksdb_tuner.operations.rollout.records import watched_batch
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.present.answers.advice import plan_of
-from rocksdb_tuner.present.subjects import plan
-from rocksdb_tuner.present.to_json import to_json
+from rocksdb_tuner.present.views import show
 from rocksdb_tuner.tests.advise.builders import facts, group, osd_info, workload
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster
 
@@ -93,7 +93,7 @@ def test_what_is_carried_out_is_what_was_shown(
     before = cluster.entries_of()
     run = Run(cluster)
     recommendation = recommended(cluster, [load for _, _, load in layout])
-    shown: Any = to_json(plan_of(plan(recommendation, soak)))
+    shown: Any = json.loads(show('plan', plan_of(recommendation, soak)))
     # Nothing gets better here, and all is to be changed all the same.
     request = replace(change_request(recommendation, 'operator'), purpose=Purpose.SAFETY)
     run.start(request, soak)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from dataclasses import replace
 from typing import Any, Optional
 
@@ -18,10 +19,8 @@ from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState, batc
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
-from rocksdb_tuner.present import render
+from rocksdb_tuner.present import views
 from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.answers.rollout import rollout_of
-from rocksdb_tuner.present.to_json import to_json
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, Run, refusing, set_profile
@@ -48,7 +47,7 @@ def test_harmless_change_passes_and_promotes_the_others(run: Run) -> None:
 
 
 def rollout_text(state: RolloutState) -> str:
-    return render.operation(LastOperations(state, None), 'plain')
+    return views.show('operation', LastOperations(state, None), 'plain')
 
 
 def for_gain(run: Run, **changes: object) -> ChangeRequest:
@@ -84,7 +83,7 @@ def test_confirmed_gain_promotes_the_others(run: Run) -> None:
     assert run.cluster.entries_of() == {ALL: NEW}
     # Those after the canary promise nothing.
     assert set(state.verdicts) == {Verdict.BETTER}
-    document: Any = to_json(rollout_of(state))
+    document: Any = json.loads(views.show('operation', LastOperations(state, None)))
     assert (document['verdict'], document['judged'], document['purpose']) == (
         'pass',
         'better',
@@ -134,7 +133,7 @@ def test_status_shows_the_baseline_before_any_change(run: Run) -> None:
     canary = state.request.order[0]
     reported = rollout_text(state)
     assert f'measuring the baseline of osd.{canary}, 2m of 5m' in reported
-    shown: Any = to_json(rollout_of(state))
+    shown: Any = json.loads(views.show('operation', LastOperations(state, None)))
     soak = shown['soak']
     assert (soak['baseline_s'], soak['baseline_least_s']) == (120.0, 300.0)
 

@@ -1,5 +1,8 @@
 // Generated from the answers of the module by `make answers`. Do not edit.
 
+/** What is not known: everything is null. */
+export type OrNulls<T> = { [K in keyof T]: T[K] | null };
+
 /** A compaction campaign, which applies a change to existing data. */
 export interface Campaign {
   /** Kind of operation. */
@@ -12,30 +15,30 @@ export interface Campaign {
   who: string;
   /** Client that requested it. */
   actor: string;
-  /** Current phase. */
-  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
   /** Maximum number of OSDs per failure domain to compact at the same time. */
   parallel: number;
+  /** Progress of each OSD. */
+  osds: OsdCompaction[];
   /** Start time. ISO 8601, UTC. */
   started: string | null;
   /** Time of the last change. ISO 8601, UTC. */
   updated: string | null;
   /** Why no further OSD starts; null if nothing blocks it. */
   paused_reason: string | null;
-  /** OSD that the campaign is waiting for, because it compacts or does not answer, and for how long; null: none. */
-  waits_for: string | null;
+  /** Client write latency before the first compaction; null without client writes. */
+  baseline_ms: number | null;
   /** Outcome; null while it is under way. */
   outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
   /** What went wrong; null if nothing did. */
   failure: string | null;
-  /** Client write latency before the first compaction; null without client writes. */
-  baseline_ms: number | null;
+  /** Current phase. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
+  /** OSD that the campaign is waiting for, because it compacts or does not answer, and for how long; null: none. */
+  waits_for: string | null;
   /** Space used before compaction, over OSDs with both measurements. */
   used_before_bytes: number | null;
   /** Space used after compaction by the same OSDs. */
   used_after_bytes: number | null;
-  /** Progress of each OSD. */
-  osds: OsdCompaction[];
 }
 
 /** Soak time of the canary; most_s 0: no soak. */
@@ -46,12 +49,12 @@ export interface CanarySoak {
   most_s: number | null;
   /** Action if there is no verdict after most_s. */
   inconclusive: 'wait' | 'promote' | 'rollback';
+  /** Soak time of each later batch; null: no soak. */
+  batches: Pick<SoakPlan, 'least_s' | 'most_s' | 'inconclusive'> | null;
   /** Modeled time between two memtable flushes under the current load, with the slower of the two option strings; null: unknown. */
   fill_s: number | null;
   /** Action if the canary is neither better nor worse. */
   no_benefit: 'promote' | 'rollback';
-  /** Soak time of each later batch; null: no soak. */
-  batches: SoakTime | null;
 }
 
 /** A candidate option string. */
@@ -60,20 +63,20 @@ export interface Candidate {
   name: string;
   /** "running": the running options; "successor": the default of later releases; "default": the default of the release; "derived": computed from the published goals for these OSDs. */
   origin: 'running' | 'successor' | 'default' | 'profile' | 'derived';
-  /** Name of the profile; null if it matches none. */
-  profile: string | null;
   /** Option string. */
   options: string;
-  /** Whether it was chosen for the group. */
-  chosen: boolean;
+  /** Name of the profile; null if it matches none. */
+  profile: string | null;
   /** Why it is infeasible, in sentences; empty if it is feasible. */
   infeasible: string[];
   /** Effect on each resource; empty for running options and infeasible candidates. */
-  effects: ResourceEffect[];
+  effects: Usage[];
   /** Why it was not chosen, as a sentence; null for the chosen candidate, running options and infeasible candidates. */
   short: string | null;
   /** Experiment on this cluster that measured it against the running options; null: none. */
   measured_in: string | null;
+  /** Whether it was chosen for the group. */
+  chosen: boolean;
 }
 
 /** A change with its actor and outcome. */
@@ -86,8 +89,6 @@ export interface Change {
   recommendation: string;
   /** Config mask. */
   who: string;
-  /** Changed option: the option string, or the annex that OSDs append to it. */
-  option: string;
   /** Option string before. */
   from: string;
   /** Option string after. */
@@ -100,10 +101,14 @@ export interface Change {
   reason: string | null;
   /** Prediction, in words; null: none. */
   prediction: string | null;
-  /** Prediction, in numbers; null: none. */
-  predicted_effect: PredictedEffect | null;
   /** Measurement, in words; null: none. */
   measured: string | null;
+  /** Prediction, in numbers; null: none. */
+  predicted_effect: Predicted | null;
+  /** Changed option: the option string, or the annex that OSDs append to it. */
+  option: string;
+  /** Kind of operation. */
+  kind: 'rollout' | 'compaction' | 'experiment';
   /** Verdict; null: none, or not yet. */
   verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
   /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
@@ -120,9 +125,9 @@ export interface Change {
 export interface Comparison {
   /** Signal of the comparison. */
   signal: string;
-  /** Lower end of the predicted change of this signal. */
+  /** Lower end of the predicted change of this signal; null: unbounded. */
   predicted_low_percent: number | null;
-  /** Upper end of the predicted change of this signal. */
+  /** Upper end of the predicted change of this signal; null: unbounded. */
   predicted_high_percent: number | null;
   /** Measured change of the signal. */
   measured_percent: number | null;
@@ -139,7 +144,7 @@ export interface Considered {
   /** Config mask of the group. */
   who: string;
   /** Limiting resource, or else that of the largest saving; null: no candidates were compared. */
-  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | null;
+  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown' | null;
   /** The change of options that was chosen, or why none was. */
   decision: Decision;
   /** Minimum saving of a resource, with 80% probability. */
@@ -147,7 +152,7 @@ export interface Considered {
   /** Maximum additional use of any other resource, with 80% probability. */
   max_loss_percent: number;
   /** Resources that the OSDs have plenty of, exempt from max_loss_percent. */
-  unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory')[];
+  unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown')[];
   /** Candidates that were compared. */
   candidates: Candidate[];
 }
@@ -312,6 +317,7 @@ export interface ExperimentOutcome {
   conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
   /** Best arm; null: none. */
   winner: string | null;
+  /** The arms. */
   arms: TriedOptions[];
 }
 
@@ -476,22 +482,11 @@ export interface Group {
   who: string;
   /** Ids of the OSDs. */
   osds: number[];
-  workload: WorkloadSummary;
   /** Current bottleneck of the clients of the group. */
   limit: Limit;
-  options: GroupOptions;
-}
-
-/** Running options of the OSDs of a group. */
-export interface GroupOptions {
-  /** Profile that all of them run; null if they differ or match no profile. */
-  profile: string | null;
-  /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". null if it differs or is unknown. */
-  source: string | null;
-  /** OSDs whose configured options a restart would apply. */
-  pending_restart: number[];
-  /** Variants, most frequent first; without OSDs whose options are unknown. */
-  variants: Variant[];
+  workload: Pick<Workload, 'class' | 'confidence'>;
+  /** Running options of the OSDs. */
+  options: OptionsInUse;
 }
 
 /** Data points behind the forecast. */
@@ -508,58 +503,38 @@ export interface Growth {
   forecast: Forecast | null;
 }
 
+/** Hardware that a profile suits. */
+export interface Hardware {
+  /** A loss was published for this number of cores per OSD, or fewer. */
+  loses_at_cores_per_osd: number | null;
+  /** Further notes. */
+  notes: string[];
+}
+
 /** Basis of a verdict. */
-export interface Judgment {
-  /** Whether the verdict is "better". */
-  better: boolean;
+export interface Judgement {
   /** Effect of the change on each signal. */
   signals: SignalVerdict[];
   /** Data missing for a verdict, in words. */
   missing: string[];
   /** Cause of the verdict other than the signals; null: none. */
   cause: string | null;
-}
-
-/** A known option. */
-export interface KnownOption {
-  /** Name of the option. */
-  option: string;
-  /** "db": the whole database; "cf": each column family; "ceph": Ceph's own key in the string; "neighbour": a related Ceph option. */
-  scope: 'db' | 'cf' | 'ceph' | 'neighbour';
-  /** Type of its value. */
-  type: string;
-  /** Unit of its value; null: none. */
-  unit: string | null;
-  /** Description of the option. */
-  meaning: string;
-  /** Danger of setting it; null: none. */
-  danger: 'forbidden' | 'caution' | null;
+  /** Whether the verdict is "better". */
+  better: boolean;
 }
 
 /** Current bottleneck of the clients. */
 export interface Limit {
   /** Limiting resource; "none": no measured resource is limiting; "unknown": not enough data. */
   resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown';
-  /** Part of a write that takes the time in it, such as "flushing the data device"; null: unknown. */
-  part: string | null;
-  /** What would relieve it; null if nothing is known to limit. */
-  relief: string | null;
   /** Confidence, 0..1; 0 for "unknown". */
   confidence: number;
   /** Measurements that support it. */
   evidence: Evidence[];
-}
-
-/** One ceph-mgr of the cluster. */
-export interface Manager {
-  /** Name of the mgr, without "mgr.". */
-  name: string;
-  /** Host name; null: not reported. */
-  host: string | null;
-  /** Whether it is active. */
-  active: boolean;
-  /** Whether this module was installed at its start and can run there. */
-  has_module: boolean;
+  /** Part of a write that takes the time in it, such as "flushing the data device"; null: unknown. */
+  part: string | null;
+  /** What would relieve it; null if nothing is known to limit. */
+  relief: string | null;
 }
 
 /** A text for every OSD. */
@@ -568,14 +543,6 @@ export interface Named {
   names: (string | null)[];
   /** Index of the text of each OSD. */
   index: number[];
-}
-
-/** A recommendation that auto-apply does not apply yet. */
-export interface NotApplied {
-  /** Id of the recommendation. */
-  recommendation: string;
-  /** Reason. */
-  not_yet_because: string;
 }
 
 /** The operation under way, or the last one. */
@@ -601,13 +568,25 @@ export interface OperationSummary {
 }
 
 /** An option that differs. */
-export interface OptionChange {
+export interface OptionDifference {
   /** Name of a RocksDB option. */
   option: string;
   /** Value before; null: not set. */
   from: string | null;
   /** Value after; null: not set. */
   to: string | null;
+}
+
+/** Running options of the OSDs of a group. */
+export interface OptionsInUse {
+  /** Variants, most frequent first; without OSDs whose options are unknown. */
+  variants: Variant[];
+  /** OSDs whose configured options a restart would apply. */
+  pending_restart: number[];
+  /** Profile that all of them run; null if they differ or match no profile. */
+  profile: string | null;
+  /** Source of the options of all OSDs; null if it differs or is unknown. */
+  source: string | null;
 }
 
 /** Progress of one OSD. */
@@ -664,15 +643,14 @@ export interface OsdMap {
 export interface PeriodArm {
   /** Name of the arm: the profile that it tries. */
   name: string;
+  /** Ids of the OSDs. */
   osds: number[];
 }
 
 /** Preview of `apply`. */
 export interface Plan {
-  /** Id of the recommendation. */
-  recommendation: string;
-  /** Kind of change. */
-  kind: 'set-profile' | 'remove-override';
+  /** Kind of change; "manual": a remedy other than a configuration change. */
+  kind: 'set-profile' | 'remove-override' | 'compact' | 'manual';
   /** Config mask that the final setting applies to. */
   who: string;
   /** Profile of the new option string; null if it matches no profile. */
@@ -685,37 +663,38 @@ export interface Plan {
   commands: string[];
   /** The exact commands to restore the previous settings. */
   undo_commands: string[];
-  /** OSDs in the order in which they would be changed, in batches of at most one failure domain, each with a soak before the next. */
-  batches: PlannedBatch[];
-  /** Canary: the OSD to change and judge first; null: no verdict. */
-  canary: number | null;
-  /** Ids of the control OSDs of the canary. */
-  controls: number[];
   /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
   purpose: 'gain' | 'safety';
+  /** OSDs in the order in which they would be changed, in batches of at most one failure domain, each with a soak before the next. */
+  batches: PlannedBatch[];
   /** Soak time of the canary; most_s 0: no soak. */
   soak: CanarySoak;
-  /** Conditions that must hold before each restart. */
-  gates: string[];
   /** Minimum duration in seconds, without any waiting for gates. */
   expected_duration_s: number;
   /** The same with the maximum soak time. */
   expected_duration_most_s: number;
+  /** Canary: the OSD to change and judge first; null: no verdict. */
+  canary: number | null;
+  /** Ids of the control OSDs of the canary. */
+  controls: number[];
+  /** Conditions that must hold before each restart. */
+  gates: string[];
+  /** Id of the recommendation. */
+  recommendation: string;
 }
 
-/** A batch of OSDs to change before the next batch. */
+/** OSDs that are changed one by one, before the next batch. */
 export interface PlannedBatch {
-  /** Ids of OSDs. */
+  /** Ids of the OSDs. */
   osds: number[];
   /** Failure domain of all of these OSDs; null: unknown. */
   failure_domain: FailureDomain | null;
-  phase: 'planned';
   /** Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected. */
   controls: number[];
 }
 
 /** A predicted change of one metric. */
-export interface PredictedEffect {
+export interface Predicted {
   /** The metric that would change. */
   metric: string;
   /** Lower end of the predicted change, in percent. */
@@ -750,8 +729,8 @@ export interface Prediction {
   basis: string;
 }
 
-/** A profile, in brief. */
-export interface ProfileSummary {
+/** A named option string. */
+export interface Profile {
   /** Name of the profile. */
   name: string;
   /** Short description. */
@@ -760,16 +739,84 @@ export interface ProfileSummary {
   options: string;
   /** Releases with this profile as the default. */
   release_defaults: string[];
-  /** Workloads that it is designed for. */
-  workloads: ('idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown')[];
+  /** Workloads that it suits. */
+  suitability: SuitabilityRule[];
+  /** Hardware that it suits. */
+  hardware: Hardware;
+  /** Published measurements. */
+  evidence: PublishedEvidence[];
+  /** Cautions. */
+  cautions: string[];
   /** Why it should no longer be used; null: not superseded. */
   superseded: string | null;
+  /** RocksDB version from which it is superseded. */
+  superseded_from_rocksdb: string | null;
   /** Publication of the profile. */
   source: string;
-  /** Whether it is a custom profile; only an experiment can make one recommended. */
-  own: boolean;
   /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
+  /** The experiment that found it; null: not from an experiment. */
+  provenance: Provenance | null;
+  /** Whether it is a custom profile; only an experiment can make one recommended. */
+  own: boolean;
+  /** Workloads that it is designed for. */
+  workloads: ('idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown')[];
+}
+
+/** The experiment that found a custom profile; None: unknown, or not bounded. */
+export interface Provenance {
+  /** Id of the experiment. */
+  experiment: string;
+  /** FSID of the cluster; null: unknown. */
+  cluster: string | null;
+  /** Start of the experiment. ISO 8601, UTC. */
+  started: string | null;
+  /** Config mask of the group. */
+  who: string;
+  /** Release of the group; null: unknown. */
+  release: string | null;
+  /** Workload of the group; null: unknown. */
+  workload: string | null;
+  /** Storage of the group; null: unknown. */
+  hardware: string | null;
+  /** The judged signal that was compared. */
+  signal: string;
+  /** Its change; null: unknown. */
+  change_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
+}
+
+/** A published measurement. */
+export interface PublishedEvidence {
+  /** Workload of the measurement. */
+  workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
+  /** Metric of the measurement. */
+  metric: string;
+  /** Unit of the values. */
+  unit: string;
+  /** Baseline of the comparison. */
+  baseline: string;
+  /** Value of the baseline; null: only the change was published. */
+  baseline_value: number | null;
+  /** Measured value. */
+  value: number;
+  /** Change relative to the baseline, in percent. */
+  change_percent: number;
+  /** Hardware and load of the measurement. */
+  setup: string;
+  /** Whether predictions use this measurement. */
+  headline: boolean;
+  /** The publication. */
+  source: Source;
+  /** Effective options of the baseline; predictions use the measurement only if these are in effect. */
+  baseline_options: Record<string, string>;
+  /** Releases of the measurement; empty: unknown. */
+  releases: string[];
+  /** Hardware of the measurement; empty: unknown. */
+  hardware: ('nvme' | 'ssd-db+hdd' | 'hdd')[];
 }
 
 /** A reason for the change. */
@@ -784,40 +831,40 @@ export interface Reason {
 export interface Recommendation {
   /** Id of the recommendation; stable as long as the advice is the same. */
   id: string;
-  /** Config mask that the final setting applies to. */
-  who: string;
   /** Kind of change; "manual": a remedy other than a configuration change. */
   kind: 'set-profile' | 'remove-override' | 'compact' | 'manual';
-  /** Profile of the new option string; null if it matches no profile. */
-  profile: string | null;
+  /** Config mask that the final setting applies to. */
+  who: string;
   /** OSDs in the order in which they would be changed. */
   osds: number[];
-  /** Option to change: the option string, or the annex that OSDs append to it. */
-  option: string;
+  /** Profile of the new option string; null if it matches no profile. */
+  profile: string | null;
   /** Running option string. */
   options_from: string;
   /** Option string after the change. */
   options_to: string;
-  /** The change in short, as in status. */
-  decision: Decision;
   /** Reasons for the change. */
   reasons: Reason[];
-  /** Predicted effects: first published measurements of this change on similar hardware and the same release, then estimates of the model; null if there are none. */
-  prediction: Prediction[] | null;
   /** Risk of the change. */
   risk: 'low' | 'medium' | 'high';
   /** "now": a hazard, or it relieves what limits; "planned": a clear gain on something that will limit; "optional": with the next restart. */
   priority: 'now' | 'planned' | 'optional';
+  /** The exact commands, in order. */
+  commands: string[];
+  /** The exact commands to restore the previous settings. */
+  undo_commands: string[];
+  /** The change in short, as in status. */
+  decision: Decision;
   /** Confidence in the workload behind the advice; null if it does not depend on a workload. */
   confidence: number | null;
   /** Bottleneck of the clients under the workload behind the advice; null if the advice does not depend on it. */
   limit: Limit | null;
   /** Whether the OSDs must restart. */
   restart_required: boolean;
-  /** The exact commands, in order. */
-  commands: string[];
-  /** The exact commands to restore the previous settings. */
-  undo_commands: string[];
+  /** Predicted effects: first published measurements of this change on similar hardware and the same release, then estimates of the model; null if there are none. */
+  prediction: Prediction[] | null;
+  /** Option to change: the option string, or the annex that OSDs append to it. */
+  option: string;
   /** Candidates considered, as in "recommend --all"; null if none were compared. */
   candidates: Candidate[] | null;
 }
@@ -826,60 +873,48 @@ export interface Recommendation {
 export interface RecommendationInFull {
   /** Id of the recommendation; stable as long as the advice is the same. */
   id: string;
-  /** Config mask that the final setting applies to. */
-  who: string;
   /** Kind of change; "manual": a remedy other than a configuration change. */
   kind: 'set-profile' | 'remove-override' | 'compact' | 'manual';
-  /** Profile of the new option string; null if it matches no profile. */
-  profile: string | null;
+  /** Config mask that the final setting applies to. */
+  who: string;
   /** OSDs in the order in which they would be changed. */
   osds: number[];
-  /** Option to change: the option string, or the annex that OSDs append to it. */
-  option: string;
+  /** Profile of the new option string; null if it matches no profile. */
+  profile: string | null;
   /** Running option string. */
   options_from: string;
   /** Option string after the change. */
   options_to: string;
-  /** The change in short, as in status. */
-  decision: Decision;
   /** Reasons for the change. */
   reasons: Reason[];
-  /** Predicted effects: first published measurements of this change on similar hardware and the same release, then estimates of the model; null if there are none. */
-  prediction: Prediction[] | null;
   /** Risk of the change. */
   risk: 'low' | 'medium' | 'high';
   /** "now": a hazard, or it relieves what limits; "planned": a clear gain on something that will limit; "optional": with the next restart. */
   priority: 'now' | 'planned' | 'optional';
+  /** The exact commands, in order. */
+  commands: string[];
+  /** The exact commands to restore the previous settings. */
+  undo_commands: string[];
+  /** The change in short, as in status. */
+  decision: Decision;
   /** Confidence in the workload behind the advice; null if it does not depend on a workload. */
   confidence: number | null;
   /** Bottleneck of the clients under the workload behind the advice; null if the advice does not depend on it. */
   limit: Limit | null;
   /** Whether the OSDs must restart. */
   restart_required: boolean;
-  /** The exact commands, in order. */
-  commands: string[];
-  /** The exact commands to restore the previous settings. */
-  undo_commands: string[];
+  /** Predicted effects: first published measurements of this change on similar hardware and the same release, then estimates of the model; null if there are none. */
+  prediction: Prediction[] | null;
+  /** Option to change: the option string, or the annex that OSDs append to it. */
+  option: string;
   /** Target option string of each OSD. */
   targets: Target[];
   /** Entries of the config store at the end. */
   final_entries: FinalEntry[];
   /** Changed options; null if one of the option strings cannot be parsed. */
-  difference: OptionChange[] | null;
+  difference: OptionDifference[] | null;
   /** Plan of the rollout; null if no rollout applies it. */
   plan: Steps | null;
-}
-
-/** Effect of an option string on one resource. */
-export interface ResourceEffect {
-  /** The resource. */
-  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory';
-  /** Change in use relative to the running options; negative is better. */
-  estimate_percent: number;
-  /** Lower end of the 80% interval. */
-  low_percent: number;
-  /** Upper end of the 80% interval. */
-  high_percent: number;
 }
 
 /** A rollout, under way or the last one. */
@@ -892,14 +927,36 @@ export interface Rollout {
   recommendation: string;
   /** Kind of change. */
   change: 'set-profile' | 'remove-override';
-  /** Current phase. */
-  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
   /** Config mask of the change. */
   who: string;
-  /** Changed option: the option string, or the annex that OSDs append to it. */
-  option: string;
   /** Client that requested it. */
   actor: string;
+  /** Changed option: the option string, or the annex that OSDs append to it. */
+  option: string;
+  /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
+  purpose: 'gain' | 'safety';
+  /** Start time. ISO 8601, UTC. */
+  started: string | null;
+  /** Time of the last change. ISO 8601, UTC. */
+  updated: string | null;
+  /** Direction; "recover": one OSD failed and is restored; "back": everything is rolled back. */
+  direction: 'forward' | 'recover' | 'back';
+  /** Why it is paused or waiting; null if it is not. */
+  paused_reason: string | null;
+  /** Client that requested the pause. */
+  paused_by: string | null;
+  /** Error of the last failed action. */
+  last_error: string | null;
+  /** Basis of the verdict; null: no verdict. */
+  judgement: Judgement | null;
+  /** Basis of the verdict on the current batch; null: no verdict yet. */
+  batch_judgement: Judgement | null;
+  /** Outcome; null while it is under way. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What went wrong; null if nothing did. */
+  failure: string | null;
+  /** Current phase. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
   /** Number of OSDs in the rollout. */
   osds_total: number;
   /** Number of finished OSDs. */
@@ -908,32 +965,10 @@ export interface Rollout {
   verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
   /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
   judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
-  /** Start time. ISO 8601, UTC. */
-  started: string | null;
-  /** Time of the last change. ISO 8601, UTC. */
-  updated: string | null;
-  /** Why it is paused or waiting; null if it is not. */
-  paused_reason: string | null;
-  /** Outcome; null while it is under way. */
-  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What went wrong; null if nothing did. */
-  failure: string | null;
   /** OSDs in the order of the changes, in batches, each with a soak before the next. */
   batches: RolloutBatch[];
-  /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
-  purpose: 'gain' | 'safety';
   /** Soak time of the canary; most_s 0: no soak. */
   soak: Watch;
-  /** Basis of the verdict; null: no verdict. */
-  judgement: Judgment | null;
-  /** Basis of the verdict on the current batch; null: no verdict yet. */
-  batch_judgement: Judgment | null;
-  /** Direction; "recover": one OSD failed and is restored; "back": everything is rolled back. */
-  direction: 'forward' | 'recover' | 'back';
-  /** Client that requested the pause. */
-  paused_by: string | null;
-  /** Error of the last failed action. */
-  last_error: string | null;
   /** Progress of each OSD. */
   osds: RolloutOsd[];
 }
@@ -946,12 +981,12 @@ export interface RolloutBatch {
   failure_domain: FailureDomain | null;
   /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
+  /** Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected. */
+  controls: number[];
   /** Verdict; null: none, or not yet. */
   verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
   /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
   judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
-  /** Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected. */
-  controls: number[];
 }
 
 /** Progress of one OSD. */
@@ -960,16 +995,16 @@ export interface RolloutOsd {
   osd: number;
   /** Current step. */
   step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'repinning' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
+  /** Number of requested restarts. */
+  restarts_asked: number;
+  /** How often it went down again after coming up. */
+  flaps: number;
   /** Why the rollout skips the OSD; null if it does not. */
   left_reason: string | null;
   /** Option string before the change. */
   from: string | null;
   /** Option string after the change. */
   to: string | null;
-  /** Number of requested restarts. */
-  restarts_asked: number;
-  /** How often it went down again after coming up. */
-  flaps: number;
 }
 
 /** Sampling of the OSDs. */
@@ -1002,14 +1037,30 @@ export interface SignalVerdict {
   high_percent: number | null;
 }
 
-/** Soak time of changed OSDs. */
-export interface SoakTime {
+/** Soak time of changed OSDs before the rollout goes on. */
+export interface SoakPlan {
   /** Minimum soak time in seconds. For the canary: soak_min, or three times fill_s up to soak_max if that is longer. */
   least_s: number | null;
   /** Maximum soak time in seconds; 0: no soak. */
   most_s: number | null;
   /** Action if there is no verdict after most_s. */
   inconclusive: 'wait' | 'promote' | 'rollback';
+  /** Soak time of each later batch; null: no soak. */
+  batches: Pick<SoakPlan, 'least_s' | 'most_s' | 'inconclusive'> | null;
+}
+
+/** A publication. */
+export interface Source {
+  /** Title. */
+  title: string;
+  /** Author. */
+  author: string;
+  /** Year. */
+  year: number;
+  /** Section. */
+  section: string;
+  /** URL; null: none. */
+  url: string | null;
 }
 
 /** Overview of the module. */
@@ -1022,6 +1073,7 @@ export interface Status {
   release: string | null;
   /** Version of the module. */
   version: string;
+  /** Sampling of the OSDs. */
   sampling: Sampling;
   /** What to do about each group; one for all OSDs if there is no group. */
   decisions: Decision[];
@@ -1033,34 +1085,46 @@ export interface Status {
   recommendations: number;
   /** The operation under way, or the last one; null before the first. */
   operation: OperationSummary | null;
-  /** Recommendations that auto-apply does not apply yet; empty in other modes. */
-  auto_apply: NotApplied[];
   /** Accuracy of the predictions for all ended changes. */
   track_record: TrackRecord;
-  /** The known active and standby mgrs. */
-  managers: Manager[];
   /** Limitations and problems of the module. */
   notices: string[];
 }
 
 /** The plan to apply a recommendation. */
 export interface Steps {
-  /** OSDs in the order in which they would be changed, in batches of at most one failure domain, each with a soak before the next. */
-  batches: PlannedBatch[];
-  /** Canary: the OSD to change and judge first; null: no verdict. */
-  canary: number | null;
-  /** Ids of the control OSDs of the canary. */
-  controls: number[];
   /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
   purpose: 'gain' | 'safety';
+  /** OSDs in the order in which they would be changed, in batches of at most one failure domain, each with a soak before the next. */
+  batches: PlannedBatch[];
   /** Soak time of the canary; most_s 0: no soak. */
   soak: CanarySoak;
-  /** Conditions that must hold before each restart. */
-  gates: string[];
   /** Minimum duration in seconds, without any waiting for gates. */
   expected_duration_s: number;
   /** The same with the maximum soak time. */
   expected_duration_most_s: number;
+  /** Canary: the OSD to change and judge first; null: no verdict. */
+  canary: number | null;
+  /** Ids of the control OSDs of the canary. */
+  controls: number[];
+  /** Conditions that must hold before each restart. */
+  gates: string[];
+}
+
+/** Suitability of a profile for a workload and RocksDB versions (inclusive). */
+export interface SuitabilityRule {
+  /** The workload. */
+  workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
+  /** Oldest RocksDB version. */
+  rocksdb_min: string;
+  /** Newest RocksDB version; null: no upper limit. */
+  rocksdb_max: string | null;
+  /** Whether this applies only if it is the release's own default. */
+  only_as_release_default: boolean;
+  /** Rank among profiles for the same workload and release, 0..1; not a probability. */
+  score: number;
+  /** Reasons. */
+  reasons: string[];
 }
 
 /** Target option string of an OSD. */
@@ -1093,6 +1157,7 @@ export interface TracedBlock {
   block: number;
   /** End of the block. ISO 8601, UTC. */
   time: string | null;
+  /** The remaining arms. */
   arms: TracedArm[];
 }
 
@@ -1162,6 +1227,18 @@ export interface TriedOptions {
   dropped: string | null;
 }
 
+/** Effect of an option string on one resource. */
+export interface Usage {
+  /** The resource. */
+  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown';
+  /** Change in use relative to the running options; negative is better. */
+  estimate_percent: number;
+  /** Lower end of the 80% interval. */
+  low_percent: number;
+  /** Upper end of the 80% interval. */
+  high_percent: number;
+}
+
 /** OSDs that run the same profile from the same source. */
 export interface Variant {
   /** Name of the profile; null if it matches none. */
@@ -1180,12 +1257,12 @@ export interface Watch {
   most_s: number | null;
   /** Action if there is no verdict after most_s. */
   inconclusive: 'wait' | 'promote' | 'rollback';
+  /** Soak time of each later batch; null: no soak. */
+  batches: Pick<SoakPlan, 'least_s' | 'most_s' | 'inconclusive'> | null;
   /** Modeled time between two memtable flushes under the current load, with the slower of the two option strings; null: unknown. */
   fill_s: number | null;
   /** Action if the canary is neither better nor worse. */
   no_benefit: 'promote' | 'rollback';
-  /** Soak time of each later batch; null: no soak. */
-  batches: SoakTime | null;
   /** Baseline time of the canary and its controls before the change, as measured by this mgr; 0 after a failover. */
   baseline_s: number | null;
   /** Minimum baseline time in seconds; 0: no baseline. */
@@ -1199,9 +1276,11 @@ export interface Watch {
 }
 
 /** Workload of the clients. */
-export interface WorkloadSummary {
+export interface Workload {
   /** Workload class; "unknown": not enough data. */
   class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
   /** Confidence, 0..1; 0 for the class "unknown". */
   confidence: number;
+  /** Measurements that support the class. */
+  evidence: Evidence[];
 }

@@ -3,7 +3,7 @@
 import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Candidate, Considered, ResourceEffect } from './answers';
+import type { Candidate, Considered, Usage } from './answers';
 import { effect, plural, resourceName, who } from './format';
 import { item, label, table } from './parts';
 import type { Cell } from './table';
@@ -73,10 +73,10 @@ function cells(candidate: Candidate, { resource, unconstrained }: Considered): C
   ];
 }
 
-function spanned(e: ResourceEffect): string {
+function spanned(e: Usage): string {
   return effect(e.estimate_percent, e.low_percent, e.high_percent);
 }
 
-function named(e: ResourceEffect): string {
+function named(e: Usage): string {
   return `${resourceName(e.resource).replace(/^the /, '')} ${spanned(e)}`;
 }

@@ -2,7 +2,7 @@
 
 import { html, nothing, TemplateResult } from 'lit';
 
-import type { Campaign, Experiment, Judgment, Recommendation, Rollout } from './answers';
+import type { Campaign, Experiment, Judgement, Recommendation, Rollout } from './answers';
 import type { Api } from './api';
 import type { Question } from './dialog';
 import { bytes, duration, effect, ids, milliseconds, moment, plural, signalName, signedPercent, who } from './format';
@@ -176,7 +176,7 @@ function soak({ phase, soak: found }: Rollout): TemplateResult | typeof nothing 
   </p>`;
 }
 
-function judgement(title: string, found: Judgment | null): TemplateResult | typeof nothing {
+function judgement(title: string, found: Judgement | null): TemplateResult | typeof nothing {
   if (!found) return nothing;
   return html`<h4>${title}</h4>
     ${effects(found.signals)} ${found.cause ? html`<p>${found.cause}</p>` : nothing}

@@ -8,7 +8,6 @@ import type {
   Finding,
   Growth,
   Group,
-  KnownOption,
   Limit,
   OsdMap,
   Plan,
@@ -571,7 +570,7 @@ export class RocksDbTunerPanel extends LitElement {
     const path = `/recommendation/${encodeURIComponent(id)}`;
     try {
       if (!this.meanings.size) {
-        const options = await this.api.get<KnownOption[]>('/option');
+        const options = await this.api.get<{ option: string; meaning: string }[]>('/option');
         this.meanings = new Map(options.map((o) => [o.option, o.meaning]));
       }
       const found =

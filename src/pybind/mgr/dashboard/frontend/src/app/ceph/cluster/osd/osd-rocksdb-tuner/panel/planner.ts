@@ -1,6 +1,6 @@
 import { LitElement, html, nothing, TemplateResult } from 'lit';
 
-import type { ExperimentPlan, ProfileSummary } from './answers';
+import type { ExperimentPlan, Profile } from './answers';
 import { Api, ApiError } from './api';
 import type { Question } from './dialog';
 import { duration, ids, plural, range, SIGNALS, who } from './format';
@@ -25,7 +25,7 @@ export class RocksDbTunerPlanner extends LitElement {
   declare mayChange: boolean;
   /** The operation in progress, which blocks a start. */
   declare busy: string | null;
-  private declare profiles: ProfileSummary[];
+  private declare profiles: Pick<Profile, 'name' | 'title'>[];
   private declare plan: ExperimentPlan | null;
   private declare refusal: string;
   private declare planning: boolean;
@@ -141,7 +141,7 @@ export class RocksDbTunerPlanner extends LitElement {
   private async readProfiles(): Promise<void> {
     if (this.profiles.length) return;
     await this.answered(async () => {
-      this.profiles = await this.api.get<ProfileSummary[]>('/profile');
+      this.profiles = await this.api.get<Pick<Profile, 'name' | 'title'>[]>('/profile');
     });
   }
 

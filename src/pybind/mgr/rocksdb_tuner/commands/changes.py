@@ -1,29 +1,34 @@
-"""Commands that start, control and roll back changes."""
+"""Commands that change: operations, the mode."""
 
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Mapping
 from typing import Callable, Optional
 
+from ..advise.experiment_plan import Grounds, PlannedExperiment, Question, plan_for
 from ..advise.records import Kind
+from ..advise.weighing import bars_of
+from ..evaluate import advised
 from ..operations.compaction.plan import recommended, requested
 from ..operations.compaction.records import CampaignRequest
+from ..operations.experiment.admission import request_of
+from ..operations.experiment.history import measured_arms
 from ..operations.phases import OperationState
-from ..present import render
+from ..present.answers.advice import plan_of
 from ..present.answers.operations import LastOperations
 from ..requests import BusyError
 from ..snapshot import Mode
-from .command import PREFIX, Answer, changes, reads
+from ..units import natural
+from .command import PREFIX, Answer, shown
 from .context import OPERATOR, CommandRefusedError, Context, who_of
 
 #: Kinds of recommendations that a rollout or a compaction campaign can apply.
 APPLICABLE = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
 
 
-@changes('apply')
 def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> Answer:
-    """Apply a recommendation step by step; --dry-run only prints the plan"""
     recommendation = context.recommendation(recommendation_id)
     if recommendation.kind not in APPLICABLE:
         raise CommandRefusedError(
@@ -38,15 +43,12 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
             context, recommended(recommendation, context.actor, parallel), sent, dry_run
         )
     if dry_run:
-        soak = context.settings().soak
-        return lambda form: render.plan(recommendation, soak, form)
+        return shown('plan', plan_of(recommendation, context.settings().soak))
     actor, operations = context.actor, context.tuner.operations
     return _start(context, sent, lambda: operations.start(recommendation, actor))
 
 
-@changes('compact')
 def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) -> Answer:
-    """Compact OSDs one at a time, all of them or those of a group or host"""
     if context.mode() is Mode.OFF:
         raise CommandRefusedError(
             errno.EPERM, 'the mode is off; see "ceph rocksdb-tuner mode observe"'
@@ -75,48 +77,27 @@ def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) 
     return _compact(context, request, {'prefix': f'{PREFIX} compact', 'who': who}, dry_run)
 
 
-@changes('rollback')
 def rollback(context: Context, rollout_id: Optional[str] = None) -> Answer:
-    """Restore the configuration before a rollout (default: the last)"""
     actor = context.actor
     context.tuner.submit(lambda: context.tuner.operations.rollback(rollout_id, actor))
     return operation_now(context)
 
 
-@reads('operation status')
-def operation_status(context: Context) -> Answer:
-    """Show the current or last operation"""
-    last = LastOperations.of(context.snapshot)
-    return lambda form: render.operation(last, form)
-
-
-@changes('operation pause')
 def operation_pause(context: Context) -> Answer:
-    """Pause the operation once the OSD in flight is safe"""
     actor = context.actor
     context.tuner.submit(lambda: context.tuner.operations.pause(actor))
     return operation_now(context)
 
 
-@changes('operation resume')
 def operation_resume(context: Context) -> Answer:
-    """Resume a paused operation, or acknowledge a failed one"""
     context.tuner.submit(context.tuner.operations.resume)
     return operation_now(context)
 
 
-@changes('operation abort')
 def operation_abort(context: Context) -> Answer:
-    """End the operation once its OSD is safe; again: without waiting"""
     actor = context.actor
     context.tuner.submit(lambda: context.tuner.operations.abort(actor))
     return operation_now(context)
-
-
-@reads('history')
-def history(context: Context) -> Answer:
-    """Show all changes, their actors and outcomes"""
-    return lambda form: render.history(context.snapshot, form)
 
 
 def _compact(
@@ -124,14 +105,13 @@ def _compact(
 ) -> Answer:
     if dry_run:
         plan = context.tuner.submit(lambda: context.tuner.preview(request))
-        return lambda form: render.campaign_plan(plan, form)
+        return shown('compact-plan', plan)
     return _start(context, sent, lambda: context.tuner.operations.campaign_of(request))
 
 
 def _start(
     context: Context, sent: Mapping[str, object], begin: Callable[[], OperationState]
 ) -> Answer:
-    """Start an operation. ``sent``: the arguments by which the audit log names the client."""
     actor = context.actor
 
     def start() -> None:
@@ -144,9 +124,106 @@ def _start(
 
 
 def operation_now(context: Context) -> Answer:
-    """The operation after the request, which the snapshot shows only after the next tick."""
     operations = context.tuner.operations
     last = LastOperations(
         *operations.changes, operations.campaign_waits_for, operations.experiment.state
     )
-    return lambda form: render.operation(last, form)
+    return shown('operation', last)
+
+
+def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
+    if mode is not None:
+        context.set_mode(mode)
+    return shown('mode', context.mode() if mode is None else mode)
+
+
+_UNITS_S = {'s': 1.0, 'm': 60.0, 'h': 3600.0, 'd': 86400.0}
+
+
+def experiment_plan(
+    context: Context,
+    who: Optional[str] = None,
+    arms: Optional[str] = None,
+    signal: Optional[str] = None,
+    min_effect: Optional[str] = None,
+    max_duration: Optional[str] = None,
+) -> Answer:
+    planned = _planned(context, _question(who, arms, signal, min_effect, max_duration))
+    return shown('experiment-plan', planned)
+
+
+def experiment_start(
+    context: Context,
+    who: Optional[str] = None,
+    arms: Optional[str] = None,
+    signal: Optional[str] = None,
+    min_effect: Optional[str] = None,
+    max_duration: Optional[str] = None,
+    dry_run: bool = False,
+    adopt: bool = False,
+) -> Answer:
+    planned = _planned(context, _question(who, arms, signal, min_effect, max_duration))
+    if dry_run:
+        return shown('experiment-plan', planned)
+    request = request_of(planned, context.actor, adopt=adopt)
+    context.tuner.submit(lambda: context.tuner.operations.start_experiment(request))
+    return operation_now(context)
+
+
+def _question(
+    who: Optional[str],
+    arms: Optional[str],
+    signal: Optional[str],
+    min_effect: Optional[str],
+    max_duration: Optional[str],
+) -> Question:
+    known = Question()
+    return Question(
+        who=who,
+        arms=() if arms is None else tuple(name.strip() for name in arms.split(',')),
+        signal=signal,
+        min_effect=known.min_effect if min_effect is None else _share(min_effect),
+        max_duration_s=known.max_duration_s if max_duration is None else _seconds(max_duration),
+    )
+
+
+def _share(text: str) -> float:
+    """The 0.1 of "10" or "10%"."""
+    found = re.fullmatch(r'(\d+(?:\.\d+)?)%?', text.strip(), re.ASCII)
+    if found is None:
+        raise CommandRefusedError(
+            errno.EINVAL, f'invalid --min-effect "{text}": use percent, as in "10" or "7.5%"'
+        )
+    return float(found[1]) / 100
+
+
+def _seconds(text: str) -> float:
+    """The 43200 of "43200" or "12h"."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS_S else (text, 's')
+    count = natural(number)
+    if count is None:
+        raise CommandRefusedError(
+            errno.EINVAL,
+            f'invalid --max-duration "{text}": use seconds, or a number with s, m, h or d, as in '
+            '"12h"',
+        )
+    return count * _UNITS_S[unit]
+
+
+def _planned(context: Context, question: Question) -> PlannedExperiment:
+    published, settings = context.tuner.published, context.settings()
+    snapshot, inputs = published.snapshot, published.inputs
+    if inputs is None:
+        raise BusyError('the module has not sampled the cluster yet; try again in a moment')
+    return plan_for(
+        question,
+        Grounds(
+            groups=tuple(advised(group, inputs.advised_on) for group in snapshot.groups),
+            osds=snapshot.osds,
+            custom_profiles=context.profiles.all(),
+            history=context.tuner.work.read,
+            least_block_s=settings.soak.least_s,
+            bars=bars_of(settings.limits),
+            measured=measured_arms(snapshot.history),
+        ),
+    )
