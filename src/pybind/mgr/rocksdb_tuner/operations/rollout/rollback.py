@@ -142,9 +142,9 @@ def _stopped(rules: Rules, state: RolloutState, seen: Observation) -> Optional[R
     """
     osd, ending = unsafe(state, seen.cluster.down), state.ending
     held = why_held(state, seen)
-    if ending is not None and osd is None:
-        return ended(state, ending)
-    if osd is None or (ending is None and held is None):
+    if osd is None:
+        return None if ending is None else ended(state, ending)
+    if ending is None and held is None:
         return None
     who = own(osd.osd_id)
     if ending is None:

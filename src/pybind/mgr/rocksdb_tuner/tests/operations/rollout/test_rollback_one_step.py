@@ -366,3 +366,9 @@ def test_restored_values_are_distinguished_from_written_ones(
     state = replace(state, before=replace(state.before, osds=recorded))
     found = runs(state, observed(cluster, entries=entries), value, source)
     assert (found.osds[0].step is OsdStep.SETTLING) == believed
+
+
+def test_aborted_rollback_ends_once_no_osd_is_in_danger(cluster: FakeCluster) -> None:
+    state = rollback_of(cluster, OsdStep.RESTORED, ending=Ending(Outcome.ABORTED, 'aborted'))
+    after = MACHINE.step(state, observed(cluster), 2.0)
+    assert (after.state.outcome, after.actions) == (Outcome.ABORTED, ())

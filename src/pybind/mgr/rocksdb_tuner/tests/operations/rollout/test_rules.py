@@ -11,7 +11,6 @@ from rocksdb_tuner.operations.rollout.rules import (
     Limits,
     Rules,
     entry,
-    entry_action,
     repeated_error,
     suppressed_in_mode_off,
     why_held,
@@ -59,12 +58,6 @@ def test_pause_and_mode_off_hold_everything_except_recovery(
     assert step is not None
     assert step.state.paused_reason == why
     assert step.actions == ((SetEntry('osd.0', 'ttl=1'),) if why is None else ())
-
-
-def test_entry_is_set_or_removed() -> None:
-    assert entry_action('osd.0', 'ttl=1') == SetEntry('osd.0', 'ttl=1')
-    assert entry_action('osd.0', '') == SetEntry('osd.0', '')
-    assert entry_action('osd.0', None) == RemoveEntry('osd.0')
 
 
 @pytest.mark.parametrize(
