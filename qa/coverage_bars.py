@@ -35,8 +35,7 @@ ROLLOUT_MACHINE = (
 )
 COMPACTION_MACHINE = ('machine', 'plan', 'records', 'rules')
 EXPERIMENT_MACHINE = (
-    *('machine', 'driving', 'legs', 'watching', 'judging', 'states', 'records'),
-    *('operator_actions', 'alarm'),
+    *('machine', 'legs', 'watching', 'judging', 'states', 'records', 'operator_actions'),
 )
 BARS = (
     Bar('options', 100, ('options/*',)),

@@ -92,7 +92,7 @@ QUESTIONS = {
     'nothing-called-better': Question(lambda o: o.conclusion.winner is None, 'at least 95%'),
     'nothing-wrong-at-any-look': Question(lambda o: not o.wrong, 'at least 95%'),
     'unsafe-off': Question(lambda o: o.ended.get('b', math.inf) <= UNSAFE_BLOCKS, 'at least 95%'),
-    'detectable-found': Question(lambda o: won(o, 'a'), 'as planned (90%), within 5 points'),
+    'detectable-found': Question(lambda o: won(o, 'a'), 'as planned (95%), within 5 points'),
 }
 
 
@@ -171,7 +171,9 @@ def _asked(
                 'recording': name,
                 'osds': found['osds'],
                 'refused': found['refused'],
-                'shape': found['plan'] and vars(found['plan'].shape),
+                'arm_osds': found['plan'] and len(found['plan'].arms[0][1]),
+                'controls': found['plan'] and len(found['plan'].controls),
+                'blocks': found['plan'] and found['plan'].blocks,
                 'detectable': found['plan'] and found['plan'].detectable,
                 'duration_s': found['plan'] and found['plan'].duration_s,
             }

@@ -14,20 +14,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Union
 
 from rocksdb_tuner.judge.arms import (
     Answer,
     Comparison,
     Conclusion,
     Observed,
-    Period,
     compare,
     conclude,
     to_end,
 )
 from rocksdb_tuner.judge.evidence import Block, Measured
 from rocksdb_tuner.judge.noise import measured_noise
+from rocksdb_tuner.judge.signals import experiment_limits
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, Refusal, Terms, plan_experiment
 from rocksdb_tuner.plan.order import Candidate
@@ -181,37 +181,29 @@ def run(
     min_effect: float,
 ) -> Outcome:
     """Evaluated at every block. ``effects`` in logarithms, by arm and signal."""
-    names = tuple(name for name, _ in plan.periods[1].arms)
-    treated = [n for _, osds in plan.periods[1].arms for n in osds]
-    osds = Osds((*treated, *plan.controls), drawn_from, condition, rng)
-    seen = Observed(names, plan.controls, MEANS[1], min_effect, ())
+    arms = dict(plan.arms)
+    arm_of = {n: name for name, of_arm in plan.arms for n in of_arm}
+    osds = Osds((*arm_of, *plan.controls), drawn_from, condition, rng)
+    before = tuple(osds.block({}, frozenset()) for _ in range(plan.blocks))
+    seen = Observed(arms, plan.controls, MEANS[1], min_effect, plan.blocks, before)
+    felt = {n: effects.get(name, {}) for n, name in arm_of.items()}
+    for _ in range(plan.settle_blocks):
+        osds.block(felt, frozenset())
     ended: dict[str, int] = {}
     wrong = False
-    looks = 0
-    last: Optional[Conclusion] = None
-    for number, period in enumerate(plan.periods):
-        arm_of = {n: name for name, of_arm in period.arms for n in of_arm}
-        felt = {n: effects.get(name, {}) for n, name in arm_of.items() if name not in ended}
-        for _ in range(period.settle_blocks):
-            osds.block(felt, frozenset())
-        blocks: list[Block] = []
-        for at in range(period.blocks):
-            away = frozenset(n for n, name in arm_of.items() if name in ended)
-            blocks.append(osds.block(felt, away))
-            now = Period(dict(period.arms), tuple(blocks))
-            if number == 0:
-                continue
-            looks += 1
-            found = compare(replace(seen, periods=(*seen.periods, now)))
-            wrong = wrong or _wrong(found, effects)
-            for name in to_end(found):
-                ended.setdefault(name, looks)
-            over = number == len(plan.periods) - 1 and at == period.blocks - 1
-            last = conclude(found, min_effect, over, ended)
-            if last is not None:
-                return Outcome(last, wrong, ended, looks)
-        seen = replace(seen, periods=(*seen.periods, now))
-    raise AssertionError(last)
+    for look in range(1, plan.blocks + 1):
+        away = frozenset(n for n, name in arm_of.items() if name in ended)
+        seen = replace(seen, after=(*seen.after, osds.block(felt, away)))
+        found = compare(seen)
+        wrong = wrong or _wrong(found, effects)
+        for name in to_end(found):
+            ended.setdefault(name, look)
+        # As `operations/experiment/judging.py` does.
+        early = look < experiment_limits().unsafe_blocks
+        last = None if early else conclude(found, min_effect, look == plan.blocks, ended)
+        if last is not None:
+            return Outcome(last, wrong, ended, look)
+    raise AssertionError(plan)
 
 
 def _wrong(found: Comparison, effects: Mapping[str, Mapping[str, float]]) -> bool:

@@ -5,7 +5,6 @@ Numbers are made up; names and sentences are as the module has them. Times are n
 
 from __future__ import annotations
 
-import math
 from datetime import datetime, timedelta, timezone
 from typing import Any, Optional
 
@@ -19,12 +18,7 @@ OPTIONS = {BEST: f'{LZ4},ttl=1', OTHER: f'{LZ4},ttl=2', SLOW: f'{LZ4},ttl=3'}
 BLOCK_S = 600.0
 BLOCKS = 9
 SETTLE_BLOCKS = 3
-#: OSDs of each arm in each period.
-PERIODS: tuple[dict[str, list[int]], ...] = (
-    {},
-    {BEST: [1, 9], OTHER: [4, 14], SLOW: [6, 17]},
-    {BEST: [4, 14], OTHER: [6, 17], SLOW: [1, 9]},
-)
+OSDS: dict[str, list[int]] = {BEST: [1, 9], OTHER: [4, 14], SLOW: [6, 17]}
 CONTROLS = [0, 3, 5, 8, 10, 11, 12, 13]
 START = datetime(2026, 2, 2, 7, 40, tzinfo=timezone.utc)
 Json = dict[str, Any]
@@ -50,7 +44,7 @@ def arm(name: str, verdict: Optional[str] = None, *effects: Json, **more: Any) -
     return {
         'name': name,
         'options': OPTIONS[name],
-        'osds': PERIODS[1][name],
+        'osds': OSDS[name],
         'predicted': None,
         'verdict': verdict,
         'effect': list(effects),
@@ -59,20 +53,9 @@ def arm(name: str, verdict: Optional[str] = None, *effects: Json, **more: Any) -
     }
 
 
-def periods() -> list[Json]:
-    return [
-        {
-            'arms': [{'name': name, 'osds': osds} for name, osds in arms.items()],
-            'blocks': BLOCKS,
-            'settle_blocks': SETTLE_BLOCKS if arms else 0,
-        }
-        for arms in PERIODS
-    ]
-
-
 def plan() -> Json:
     predicted = {'metric': 'kv_sync time per write', 'low_percent': -24.0, 'high_percent': -12.0}
-    arms = ','.join(PERIODS[1])
+    arms = ','.join(OSDS)
     return {
         'id': None,
         'phase': 'planned',
@@ -85,28 +68,28 @@ def plan() -> Json:
         'controls': CONTROLS,
         'detectable_percent': 8.2,
         'unsafe_percent': 17.4,
-        'duration_s': 20160.0,
+        'duration_s': 12960.0,
         'block_s': BLOCK_S,
-        'restarts': 18,
-        'periods': periods(),
+        'restarts': 12,
+        'planned_blocks': BLOCKS,
         'winner': None,
         'conclusion': None,
-        'summary': '3 option strings on 6 OSDs, compared with 8 unchanged OSDs for 5h36m.',
+        'summary': '3 option strings on 6 OSDs, compared with 8 unchanged OSDs for 3h36m.',
         'started': None,
         'ended': None,
         'refusal': None,
         'risk': [
-            '18 restarts of OSDs, one at a time.',
+            '12 restarts of OSDs, one at a time.',
             (
-                'Up to 6 OSDs at a time run options that are not proven here. An arm that is '
+                'Up to 6 OSDs run options that are not proven here. An arm that is '
                 'worse by 17% is dropped within 3 blocks (30m) in 95% of cases.'
             ),
             'If an OSD crashes or does not start, it is restored at once and the experiment ends.',
         ],
         'unknown': [
             (
-                'Effects that take longer than a period, such as the rewriting of existing data by '
-                'compactions, are not measured.'
+                'Effects that take longer than the experiment, such as the rewriting of existing '
+                'data by compactions, are not measured.'
             )
         ],
         'gates': ['All PGs are active+clean.', 'No OSD is down.'],
@@ -125,7 +108,7 @@ def refused(osds: Optional[int] = 24, duration_s: Optional[float] = 64800.0) -> 
         'unsafe_percent': None,
         'duration_s': None,
         'restarts': None,
-        'periods': [],
+        'planned_blocks': None,
         'summary': f'Not possible here: {reason}.',
         'refusal': {'reason': reason, 'osds': osds, 'duration_s': duration_s},
         'risk': [],
@@ -133,51 +116,17 @@ def refused(osds: Optional[int] = 24, duration_s: Optional[float] = 64800.0) -> 
     }
 
 
-def traced(period: int, block: int) -> list[Json]:
-    """Intervals that get narrower; nothing is known at first, and the slow arm is dropped."""
-    number = (period - 1) * BLOCKS + block
-    width = 42 / math.sqrt(number) if number > 1 else None
-    found = []
-    for name, estimate in ((BEST, -17.0), (OTHER, -3.0), (SLOW, 28.0)):
-        if name == SLOW and (period, block) > (1, 3):
-            continue
-        now = estimate + 9 * math.sin(number * 2.3 + len(name)) / math.sqrt(number)
-        found.append(
-            {
-                'name': name,
-                'estimate_percent': round(now, 1),
-                'low_percent': None if width is None else round(now - width * 0.8, 1),
-                'high_percent': None if width is None else round(now + width, 1),
-            }
-        )
-    return found
-
-
-def trace(until: int) -> list[Json]:
-    found = []
-    for number in range(until):
-        period, block = 1 + number // BLOCKS, 1 + number % BLOCKS
-        before = BLOCKS * period + SETTLE_BLOCKS * period
-        found.append(
-            {
-                'period': period,
-                'block': block,
-                'time': moment(before + block),
-                'arms': traced(period, block),
-            }
-        )
-    return found
-
-
-def measuring(until: int = 13, **more: Any) -> Json:
-    """In the second period; the slow arm was dropped in the first."""
+def measuring(until: int = 4, **more: Any) -> Json:
+    """The slow arm was dropped."""
     of_plan = plan()
     shared = ('who', 'signal', 'min_effect_percent', 'max_duration_s', 'options_from', 'controls')
-    known = ('detectable_percent', 'unsafe_percent', 'duration_s', 'block_s', 'restarts')
+    known = (
+        *('detectable_percent', 'unsafe_percent', 'duration_s', 'block_s', 'restarts'),
+        'planned_blocks',
+    )
     dropped = {
         'reason': 'kv_sync time per write is worse',
         'signals': [SIGNAL],
-        'period': 1,
         'block': 3,
     }
     slow = effect(SIGNAL, 'worse', 26.4, 7.5, 48.2)
@@ -193,26 +142,21 @@ def measuring(until: int = 13, **more: Any) -> Json:
                 effect(SIGNAL, 'better', -16.9, -25.8, -6.1),
                 effect('op_w_latency_ms', 'same', -3.0, -8.1, 2.3),
                 effect('slow_ops', 'unclear', None, None, None),
-                osds=PERIODS[2][BEST],
             ),
             arm(
                 OTHER,
                 'unclear',
                 effect(SIGNAL, 'unclear', -4.1, -13.4, 7.2),
                 effect('op_w_latency_ms', 'same', 1.0, -6.0, 6.5),
-                osds=PERIODS[2][OTHER],
             ),
-            arm(SLOW, 'worse', slow, osds=[], dropped=dropped),
+            arm(SLOW, 'worse', slow, dropped=dropped),
         ],
         **{name: of_plan[name] for name in (*shared, *known)},
-        'periods': periods(),
         'adopt': False,
-        'period': 2,
         'blocks': BLOCKS + until,
-        'trace': trace(until),
         'winner': None,
         'conclusion': None,
-        'summary': f'Measuring period 2 of 2, block {until - BLOCKS} of {BLOCKS}.',
+        'summary': f'Measuring the arms, block {until} of {BLOCKS}.',
         'runner_up': None,
         'lead': None,
         'within_percent': None,
@@ -222,7 +166,7 @@ def measuring(until: int = 13, **more: Any) -> Json:
         'outcome': None,
         'failure': None,
         'started': moment(0),
-        'updated': moment(BLOCKS + 2 * SETTLE_BLOCKS + until),
+        'updated': moment(BLOCKS + SETTLE_BLOCKS + until),
         'ended': None,
         **more,
     }
@@ -234,7 +178,6 @@ def baseline() -> Json:
         0,
         phase='baseline',
         arms=[arm(BEST), arm(OTHER), arm(SLOW)],
-        period=0,
         blocks=4,
         summary=f'Measuring the baseline, block 4 of {BLOCKS}.',
     )
@@ -249,12 +192,12 @@ def won(number: int = 3) -> Json:
     gain = effect(SIGNAL, 'better', -16.9, -21.4, -12.2)
     arms = measuring()['arms']
     return measuring(
-        2 * BLOCKS,
+        BLOCKS,
         id=f'E{number}',
         phase='done',
         arms=[
-            {**arms[0], 'effect': [gain, *arms[0]['effect'][1:]], 'osds': []},
-            {**arms[1], 'verdict': 'same', 'osds': []},
+            {**arms[0], 'effect': [gain, *arms[0]['effect'][1:]]},
+            {**arms[1], 'verdict': 'same'},
             arms[2],
         ],
         winner=BEST,
@@ -265,20 +208,20 @@ def won(number: int = 3) -> Json:
         lead=effect(SIGNAL, 'better', -13.1, -19.8, -6.4),
         unproven=['slow_ops'],
         outcome='done',
-        ended=moment(3 * BLOCKS + 3 * SETTLE_BLOCKS),
+        ended=moment(2 * BLOCKS + 2 * SETTLE_BLOCKS),
     )
 
 
 def no_difference(number: int = 2) -> Json:
     return measuring(
-        2 * BLOCKS,
+        BLOCKS,
         id=f'E{number}',
         phase='done',
         conclusion='no-difference',
         summary='No arm differs from the old options by more than 6%.',
         within_percent=6.0,
         outcome='done',
-        ended=moment(3 * BLOCKS + 3 * SETTLE_BLOCKS),
+        ended=moment(2 * BLOCKS + 2 * SETTLE_BLOCKS),
     )
 
 

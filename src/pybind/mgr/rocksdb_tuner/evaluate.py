@@ -19,7 +19,7 @@ from .advise.records import Decision, Finding, GroupFacts, OsdFacts
 from .advise.weighing import Assessment, bars_of
 from .mgr.records import ConfigEntry
 from .observe.details import AlertingOsd
-from .operations.experiment.history import measured_arms
+from .operations.experiment.results import measured_arms
 from .operations.history import HistoryRecord
 from .plan.commands import ShownSteps
 from .snapshot import Mode

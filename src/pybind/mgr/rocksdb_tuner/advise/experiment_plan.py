@@ -142,17 +142,17 @@ class PlannedExperiment:
 
     @property
     def restarts(self) -> Optional[int]:
-        """Planned restarts: at the start of each period and at the end; None: no plan."""
+        """Planned restarts; None: no plan."""
         if isinstance(self.plan, Refusal):
             return None
-        return self.plan.shape.changed * (self.plan.shape.periods + 1)
+        return self.plan.restarts
 
     @property
     def duration_s(self) -> Optional[float]:
         """Includes the final restarts, but no time waiting for gates; None: no plan."""
         if isinstance(self.plan, Refusal):
             return None
-        return self.plan.duration_s + self.plan.shape.changed * TYPICAL_RESTART_S
+        return self.plan.duration_s + len(self.plan.changed) * TYPICAL_RESTART_S
 
 
 def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
@@ -324,13 +324,13 @@ def _planned(
     noises: Mapping[str, MeasuredNoise],
     fill: Optional[float],
 ) -> Union[ExperimentPlan, Refusal]:
-    """The settle time grows with the number of OSDs that restart at the start of a period."""
+    """The settle time grows with the number of OSDs that restart."""
     of_group: Mapping[str, Noise] = {name: noise.group for name, noise in noises.items()}
     changed = len(terms.arms) * experiment_limits().least_arm_osds
     warm_up_s = max(limits().warm_up_s, fill or 0.0)
     while True:
         settled = replace(terms, settle_s=changed * TYPICAL_RESTART_S + warm_up_s)
         found = plan_experiment(candidates, settled, of_group)
-        if isinstance(found, Refusal) or found.shape.changed <= changed:
+        if isinstance(found, Refusal) or len(found.changed) <= changed:
             return found
-        changed = found.shape.changed
+        changed = len(found.changed)

@@ -14,7 +14,7 @@ from ..evaluate import advised
 from ..operations.compaction.plan import recommended, requested
 from ..operations.compaction.records import CampaignRequest
 from ..operations.experiment.admission import request_of
-from ..operations.experiment.history import measured_arms
+from ..operations.experiment.results import measured_arms
 from ..operations.phases import OperationState
 from ..present.answers.advice import plan_of
 from ..present.answers.operations import LastOperations

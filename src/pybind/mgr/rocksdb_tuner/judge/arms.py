@@ -1,11 +1,14 @@
 """Comparison of an experiment's arms with unchanged OSDs and with each other. Pure.
 
+Difference in differences: how far each OSD moved since the baseline relative to the controls, in
+logarithms. An OSD counts once, regardless of its number of blocks: blocks are autocorrelated and
+OSDs drift apart by more than their blocks scatter. The variance is that among OSDs of the same arm
+and among the controls.
+
 All intervals of an experiment hold simultaneously, at every evaluation, with probability
 1 - ``error_rate``: each gets its share of the rate (Bonferroni) and the width that the sequential
 test needs (`judge/statistics.py`). Any conclusion drawn from them (an arm is worse, better, the
 same, or ahead of another) is wrong at most that often.
-
-When an experiment ends, and its conclusion.
 """
 
 from __future__ import annotations
@@ -17,42 +20,35 @@ from enum import Enum
 from statistics import fmean
 from typing import NamedTuple, Optional
 
-from .crossover import Fit, Unit, fit
-from .evidence import Block
-from .noise import slow_blocks
+from .evidence import Block, Evidence
 from .records import Effect, SignalVerdict
 from .signals import JudgedSignal, experiment_limits, judged_signals, limits
 from .statistics import critical, percent
+from .verdict import slow_events
 
 #: A wider half of an interval, in logarithms, counts as unbounded.
 _UNBOUNDED = 10.0
 
 
 @dataclass(frozen=True)
-class Period:
-    """A time in which no OSD changes its arm, except by a rollback.
+class Observed:
+    """Measurements of an experiment so far.
 
-    The blocks leave out OSDs that were rolled back or have not settled yet.
+    The blocks leave out OSDs that were rolled back.
     """
 
-    #: The OSDs of each arm; none in the baseline, which is the first period.
+    #: The OSDs of all planned arms: dropped arms keep their share of the error rate.
     arms: Mapping[str, tuple[int, ...]]
-    blocks: tuple[Block, ...] = ()
-
-
-@dataclass(frozen=True)
-class Observed:
-    """Measurements of an experiment so far."""
-
-    #: All planned arms: dropped arms keep their share of the error rate.
-    arms: tuple[str, ...]
     #: Never changed.
     controls: tuple[int, ...]
     #: The judged signal that arms are expected to improve.
     objective: str
     #: Smaller differences, as a share, count as none.
     min_effect: float
-    periods: tuple[Period, ...]
+    #: Planned blocks after the change: so often the arms are compared.
+    looks: int
+    before: tuple[Block, ...] = ()
+    after: tuple[Block, ...] = ()
 
 
 class Contrast(NamedTuple):
@@ -109,30 +105,23 @@ class Comparison:
 
 def compare(observed: Observed) -> Comparison:
     """Compare all arms. Lower is better in every judged signal."""
-    fits = {
-        signal.name: fit(_units(signal, observed))
-        for signal in judged_signals()
-        if signal.kind != 'events'
-    }
-    objective = fits[observed.objective]
-    rate = objective_rate(len(observed.arms))
-    known = () if objective is None else tuple(objective.effects)
-    return Comparison(
-        tuple(
-            ArmResult(
-                name,
-                _contrast(objective, name, None, rate),
-                tuple(_verdict(signal, fits, name, observed) for signal in judged_signals()),
-            )
-            for name in observed.arms
-        ),
-        {
-            (arm, other): contrast
-            for arm in known
-            for other in known
-            if arm != other and (contrast := _contrast(objective, arm, other, rate)) is not None
-        },
+    moves = {signal.name: _moves(signal, observed) for signal in judged_signals()}
+    objective, rate = moves[observed.objective], objective_rate(len(observed.arms))
+    results = tuple(
+        ArmResult(
+            name,
+            _contrast(objective, name, None, rate),
+            tuple(_verdict(signal, moves, name, observed) for signal in judged_signals()),
+        )
+        for name in observed.arms
     )
+    pairs = {
+        (arm, other): contrast
+        for arm in observed.arms
+        for other in observed.arms
+        if arm != other and (contrast := _contrast(objective, arm, other, rate)) is not None
+    }
+    return Comparison(results, pairs)
 
 
 def objective_rate(arms: int) -> float:
@@ -142,27 +131,34 @@ def objective_rate(arms: int) -> float:
     return limits.error_rate * share / (arms + math.comb(arms, 2))
 
 
-def guard_rate(arms: int, events: bool = False) -> float:
+def guard_rate(arms: int) -> float:
     """Error rate of each other signal in each arm."""
-    limits = experiment_limits()
-    kinds = [signal.kind == 'events' for signal in judged_signals()]
-    if events:
-        return limits.error_rate * limits.event_share / (sum(kinds) * arms)
-    return limits.error_rate * limits.guard_share / ((len(kinds) - sum(kinds) - 1) * arms)
+    found = experiment_limits()
+    guards = sum(signal.kind != 'events' for signal in judged_signals()) - 1
+    return found.error_rate * found.guard_share / (guards * arms)
+
+
+def event_rate(arms: int, looks: int) -> float:
+    """Error rate of slow events in each arm at each look: their test is not sequential."""
+    found = experiment_limits()
+    kinds = sum(signal.kind == 'events' for signal in judged_signals())
+    return found.error_rate * found.event_share / (kinds * arms * looks)
 
 
 def _verdict(
-    signal: JudgedSignal, fits: Mapping[str, Optional[Fit]], arm: str, observed: Observed
+    signal: JudgedSignal,
+    moves: Mapping[str, Mapping[Optional[str], Sequence[float]]],
+    arm: str,
+    observed: Observed,
 ) -> SignalVerdict:
-    arms = len(observed.arms)
+    count = len(observed.arms)
     if signal.kind == 'events':
-        before = observed.periods[0].blocks
-        after = [(block, osds) for block, osds in _with_arm(arm, observed) if osds]
-        rate = guard_rate(arms, events=True)
-        return slow_blocks(signal, before, after, observed.controls, rate)
+        changed, controls = observed.arms[arm], observed.controls
+        evidence = Evidence('', 0, changed, controls, 0.0, observed.before, observed.after)
+        return slow_events(signal, evidence, event_rate(count, observed.looks))
     objective = signal.name == observed.objective
-    rate = objective_rate(arms) if objective else guard_rate(arms)
-    contrast = _contrast(fits[signal.name], arm, None, rate)
+    rate = objective_rate(count) if objective else guard_rate(count)
+    contrast = _contrast(moves[signal.name], arm, None, rate)
     if contrast is None:
         return SignalVerdict(signal.name, Effect.UNCLEAR)
     return SignalVerdict(
@@ -188,71 +184,58 @@ def _effect(contrast: Contrast, tolerance: float, min_effect: Optional[float]) -
 
 
 def _contrast(
-    found: Optional[Fit], arm: str, other: Optional[str], rate: float
+    moves: Mapping[Optional[str], Sequence[float]], arm: str, other: Optional[str], rate: float
 ) -> Optional[Contrast]:
-    if found is None or arm not in found.effects:
+    """``other``: None for the controls."""
+    if arm not in moves or other not in moves:
         return None
-    estimate, factor = found.difference(arm, other)
-    times = critical(rate, found.free, experiment_limits().spread / factor)
-    if times is None:
-        return Contrast(estimate)
-    half_width = times * math.sqrt(factor * found.variance)
+    means = {name: fmean(of_osds) for name, of_osds in moves.items()}
+    free = sum(len(of_osds) - 1 for of_osds in moves.values())
+    squares = sum((v - means[name]) ** 2 for name, of_osds in moves.items() for v in of_osds)
+    estimate = means[arm] - means[other]
+    factor = 1 / len(moves[arm]) + 1 / len(moves[other])
+    times = critical(rate, free, experiment_limits().spread / factor)
+    half_width = math.inf if times is None else times * math.sqrt(factor * squares / free)
     if half_width > _UNBOUNDED:
         return Contrast(estimate)
     return Contrast(estimate, estimate - half_width, estimate + half_width)
 
 
-def _with_arm(arm: str, observed: Observed) -> list[tuple[Block, tuple[int, ...]]]:
-    """The blocks after the baseline, each with its OSDs in ``arm``."""
-    return [
-        (block, period.arms.get(arm, ()))
-        for period in observed.periods[1:]
-        for block in period.blocks
-    ]
+def _moves(signal: JudgedSignal, observed: Observed) -> Mapping[Optional[str], Sequence[float]]:
+    """How far the OSDs of each arm, and the controls (None), moved since the baseline.
 
-
-def _units(signal: JudgedSignal, observed: Observed) -> list[Unit]:
-    """Each OSD in each period, relative to the controls in the same blocks."""
-    values = [
-        [_logarithms(signal, block) for block in period.blocks] for period in observed.periods
-    ]
-    own = {
+    Without arms that have too few OSDs to distinguish their effect from a peculiarity of the OSD.
+    """
+    before, after = (
+        [_logarithms(signal, block) for block in blocks]
+        for blocks in (observed.before, observed.after)
+    )
+    level = {
         n: fmean(known)
         for n in observed.controls
-        if (known := [block[n] for block in values[0] if n in block])
+        if (known := [block[n] for block in before if n in block])
     }
-    arm_of = [
-        {n: arm for arm, osds in period.arms.items() for n in osds} for period in observed.periods
-    ]
-    changed = frozenset(n for arms in arm_of for n in arms)
-    found: dict[tuple[int, int], list[float]] = {}
-    for number, blocks in enumerate(values):
-        for block in blocks:
-            moved = [block[n] - own[n] for n in own if n in block]
-            if len(moved) < limits().least_controls:
-                continue
-            in_use = (*own, *(changed if number == 0 else arm_of[number]))
-            for n in in_use:
-                if n in block:
-                    found.setdefault((n, number), []).append(block[n] - fmean(moved))
-    return _identifiable(
-        [
-            Unit(n, number, arm_of[number].get(n), fmean(means), len(means))
-            for (n, number), means in found.items()
-        ]
-    )
-
-
-def _identifiable(units: Sequence[Unit]) -> list[Unit]:
-    """Drop OSDs without a baseline, and arms with too few OSDs to separate the two effects."""
-    based = {unit.osd_id for unit in units if unit.period == 0}
-    osds: dict[str, set[int]] = {}
-    for unit in units:
-        if unit.arm is not None and unit.osd_id in based:
-            osds.setdefault(unit.arm, set()).add(unit.osd_id)
+    first, last = _relative(before, level), _relative(after, level)
+    groups: list[tuple[Optional[str], tuple[int, ...]]] = [(None, observed.controls)]
+    found = {
+        name: [last[n] - first[n] for n in osds if n in first and n in last]
+        for name, osds in [*groups, *observed.arms.items()]
+    }
     least = experiment_limits().least_arm_osds
-    enough = {arm for arm, of_arm in osds.items() if len(of_arm) >= least}
-    return [u for u in units if u.osd_id in based and (u.arm is None or u.arm in enough)]
+    return {name: moves for name, moves in found.items() if len(moves) >= least}
+
+
+def _relative(
+    blocks: Sequence[Mapping[int, float]], level: Mapping[int, float]
+) -> Mapping[int, float]:
+    """The mean of each OSD relative to the controls of the same blocks."""
+    found: dict[int, list[float]] = {}
+    for block in blocks:
+        common = [block[n] - own for n, own in level.items() if n in block]
+        if len(common) >= limits().least_controls:
+            for n, value in block.items():
+                found.setdefault(n, []).append(value - fmean(common))
+    return {n: fmean(values) for n, values in found.items()}
 
 
 def _logarithms(signal: JudgedSignal, block: Block) -> Mapping[int, float]:
@@ -300,15 +283,11 @@ def conclude(
     min_effect: float,
     over: bool,
     ended: Collection[str] = (),
-    failed: Collection[str] = (),
 ) -> Optional[Conclusion]:
     """The conclusion of the experiment; None: it continues.
 
-    ``over``: its time is up. ``ended``: arms dropped as worse before. ``failed``: arms with an OSD
-    that crashed or did not start.
+    ``over``: its time is up. ``ended``: arms dropped as worse before.
     """
-    if failed:
-        return Conclusion(Answer.FAILED, failed=tuple(sorted(failed)))
     left = [arm for arm in comparison.arms if not arm.worse and arm.name not in ended]
     gains = {arm.name: arm.gain for arm in left if arm.gain is not None}
     all_known = len(gains) == len(left)

@@ -71,7 +71,6 @@ class ExperimentLimits(NamedTuple):
     guard_share: float
     event_share: float
     power: float
-    persistent: float
     spread: float
     least_arm_osds: int
     most_controls: int

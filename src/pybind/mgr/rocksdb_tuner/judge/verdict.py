@@ -121,7 +121,7 @@ def _judge_signal(
 ) -> tuple[SignalVerdict, Optional[str]]:
     """The effect on one signal, and the data that it still needs."""
     if signal.kind == 'events':
-        return _events(signal, evidence, limits().event_error_rate / among), None
+        return slow_events(signal, evidence, limits().event_error_rate / among), None
     least = limits()
     series = _series(signal.name, evidence)
     if len(series.controls) < least.least_controls or not series.changed:
@@ -178,7 +178,7 @@ def _effect(signal: JudgedSignal, estimate: float, half_width: Optional[float]) 
     return Effect.UNCLEAR if certain else Effect.SAME
 
 
-def _events(signal: JudgedSignal, evidence: Evidence, rate: float) -> SignalVerdict:
+def slow_events(signal: JudgedSignal, evidence: Evidence, rate: float) -> SignalVerdict:
     """Share of blocks with slow events, against before the change and against the controls.
 
     Both are needed: events on all OSDs are not due to the change, nor are events from before it.

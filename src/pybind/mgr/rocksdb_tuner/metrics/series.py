@@ -18,10 +18,11 @@ from typing import Optional
 
 from ..advise.records import Kind, Severity
 from ..operations.experiment.records import ExperimentState
+from ..operations.experiment.results import in_percent
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
 from ..present.decisions import decisions_of
-from ..present.experiments import ExperimentPhase, arm_verdict, percent_of
+from ..present.experiments import ExperimentPhase, arm_verdict
 from ..present.experiments import phase_of as experiment_phase
 from ..present.summaries import osds_finished
 from ..snapshot import Mode, Snapshot
@@ -146,7 +147,7 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
         phases,
         experiment_phase(state).value,
     )
-    changed = sum(osd.arm is not None for osd in state.osds)
+    changed = sum(osd.changed for osd in state.osds)
     yield single('experiment_changed_osds', 'OSDs that run the options of an arm.', changed)
     yield single(
         'experiment_start_timestamp_seconds', 'Start time of the last experiment.', state.started_s
@@ -156,7 +157,7 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
         'Time of the last progress of the last experiment.',
         state.updated_s,
     )
-    gains = {result.name: percent_of(result.gain) for result in state.results}
+    gains = {result.name: in_percent(result.gain) for result in state.results}
     verdicts = {arm.name: arm_verdict(state, arm.name) for arm in state.request.arms}
     yield metric(
         'experiment_arm_info',

@@ -1,127 +1,23 @@
 """The plan of an experiment, or the reason and requirements if it is not feasible. Pure.
 
-The plan has the fewest OSDs that detect the minimum effect in the allowed time, and then the
-shortest duration. It has more than two OSDs per arm, or a crossover, only if the group's noise
-requires that.
-
-Power of an experiment: the smallest detectable effect, and unsafe arms.
+The plan has the fewest OSDs that detect the minimum effect and an unsafe arm in the allowed time,
+and then the shortest duration.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Optional, Union
+from typing import NamedTuple, Optional, Union
 
 from ..judge.arms import guard_rate, objective_rate
-from ..judge.crossover import Fit, Unit, fit, variance_of
 from ..judge.noise import Noise
 from ..judge.signals import experiment_limits
 from ..judge.statistics import critical
 from ..units import format_plural
 from .order import Candidate, choose, usable
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Size of an experiment."""
-
-    arms: int
-    arm_osds: int
-    controls: int
-    #: Blocks of the baseline and of each period.
-    blocks: int
-    #: After the baseline; arms swap OSDs between periods.
-    periods: int
-
-    @property
-    def changed(self) -> int:
-        """OSDs in arms at a time."""
-        return self.arms * self.arm_osds
-
-    def total_blocks(self, settle_blocks: int) -> int:
-        """Total blocks, including the settle time at the start of each period."""
-        return self.blocks + self.periods * (self.blocks + settle_blocks)
-
-
-def detectable(shape: Shape, noise: Noise) -> Optional[float]:
-    """Smallest detectable difference of an arm from the old option string, as a share.
-
-    It is detected at the end with probability `power`. None: no difference is detectable.
-    """
-    rate = objective_rate(shape.arms)
-    return _detectable(shape, shape.periods, shape.blocks, noise, rate, experiment_limits().power)
-
-
-def unsafe_detectable(shape: Shape, noises: Mapping[str, Noise], objective: str) -> Optional[float]:
-    """Smallest worsening of any of these signals that ends an arm within `unsafe_blocks`.
-
-    It is detected with probability 1 - `error_rate`; None: no worsening is detectable.
-    """
-    limits = experiment_limits()
-    blocks = min(limits.unsafe_blocks, shape.blocks)
-    found = [
-        _detectable(
-            shape,
-            1,
-            blocks,
-            noise,
-            objective_rate(shape.arms) if signal == objective else guard_rate(shape.arms),
-            1 - limits.error_rate,
-        )
-        for signal, noise in noises.items()
-    ]
-    known = [share for share in found if share is not None]
-    return max(known, default=0.0) if len(known) == len(found) else None
-
-
-def _detectable(
-    shape: Shape, periods: int, blocks: int, noise: Noise, rate: float, power: float
-) -> Optional[float]:
-    """After ``blocks`` of the last of ``periods``, against the controls.
-
-    Uses the normal approximation of the noncentral t (Abramowitz and Stegun 26.7.10).
-    """
-    found = _fitted(shape, periods, blocks)
-    if found is None:
-        return None
-    _, factor = found.difference(_arm_name(0), None)
-    times = critical(rate, found.free, experiment_limits().spread / factor)
-    if times is None:
-        return None
-    needed = times * (1 - 1 / (4 * found.free)) + NormalDist().inv_cdf(power) * math.sqrt(
-        1 + times**2 / (2 * found.free)
-    )
-    one_block = max(noise.variance(n) / variance_of(n) for n in (blocks, shape.blocks))
-    return math.expm1(needed * math.sqrt(factor * one_block))
-
-
-def _arm_name(number: int) -> str:
-    """A name that sorts by number."""
-    return f'{number:04d}'
-
-
-def _fitted(shape: Shape, periods: int, blocks: int) -> Optional[Fit]:
-    """The fit of such an experiment; only its factors are used, not its effects."""
-    units = [
-        Unit(osd_id, 0, None, 0.0, shape.blocks) for osd_id in range(shape.changed + shape.controls)
-    ]
-    for period in range(1, periods + 1):
-        length = blocks if period == periods else shape.blocks
-        units += [
-            Unit(osd_id, period, _arm(shape, osd_id, period), 0.0, length)
-            for osd_id in range(shape.changed + shape.controls)
-        ]
-    return fit(units)
-
-
-def _arm(shape: Shape, osd_id: int, period: int) -> Optional[str]:
-    if osd_id >= shape.changed:
-        return None
-    return _arm_name((osd_id // shape.arm_osds - (period - 1)) % shape.arms)
-
 
 #: Smaller effects are not worth restarts, larger ones need no experiment.
 MIN_EFFECT_BOUNDS = (0.01, 0.5)
@@ -129,6 +25,16 @@ MIN_EFFECT_BOUNDS = (0.01, 0.5)
 LONGEST_S = 14 * 86400.0
 #: More OSDs per arm gain little.
 MOST_ARM_OSDS = 32
+
+
+class Shape(NamedTuple):
+    """Size of an experiment."""
+
+    arms: int
+    arm_osds: int
+    controls: int
+    #: Of the baseline, and after the change.
+    blocks: int
 
 
 @dataclass(frozen=True)
@@ -140,11 +46,11 @@ class Terms:
     objective: str
     #: At least three fill times of the slowest option string.
     block_s: float
-    #: Restart and warm-up of OSDs at the start of a period.
+    #: Restart and warm-up of the OSDs.
     settle_s: float
     min_effect: float = 0.1
     max_duration_s: float = 43200.0
-    #: Maximum share of the group in arms at a time.
+    #: Maximum share of the group in arms.
     share: float = 0.25
 
     @property
@@ -153,30 +59,32 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class PlannedPeriod:
-    """The OSDs of each arm in a period; none in the baseline."""
-
-    arms: tuple[tuple[str, tuple[int, ...]], ...]
-    blocks: int
-    #: Before the measured blocks.
-    settle_blocks: int
-
-
-@dataclass(frozen=True)
 class ExperimentPlan:
-    #: The first is the baseline.
-    periods: tuple[PlannedPeriod, ...]
+    #: The OSDs of each arm.
+    arms: tuple[tuple[str, tuple[int, ...]], ...]
     controls: tuple[int, ...]
+    #: Of the baseline, and after the change.
+    blocks: int
+    #: Between the two, for restarts and warm-up.
+    settle_blocks: int
     block_s: float
-    shape: Shape
     #: Smallest detectable difference of an arm, as a share.
     detectable: float
     #: Smallest worsening that ends an arm within the first blocks.
     unsafe_detectable: float
 
     @property
+    def changed(self) -> tuple[int, ...]:
+        """The OSDs of all arms by turns, one of each, then the next of each: harm shows early."""
+        return tuple(n for turn in zip(*(osds for _, osds in self.arms)) for n in turn)
+
+    @property
+    def restarts(self) -> int:
+        return 2 * len(self.changed)
+
+    @property
     def duration_s(self) -> float:
-        return sum(p.blocks + p.settle_blocks for p in self.periods) * self.block_s
+        return (2 * self.blocks + self.settle_blocks) * self.block_s
 
 
 @dataclass(frozen=True)
@@ -195,6 +103,45 @@ class Refusal:
     min_effect: Optional[float] = None
 
 
+def detectable(shape: Shape, noise: Noise) -> float:
+    """Smallest detectable difference of an arm from the old option string, as a share.
+
+    It is detected at the end with probability `power`. inf: no difference is detectable.
+    """
+    rate, power = objective_rate(shape.arms), experiment_limits().power
+    return _detectable(shape, shape.blocks, noise, rate, power)
+
+
+def unsafe_detectable(shape: Shape, noises: Mapping[str, Noise], objective: str) -> float:
+    """Smallest worsening of any of these signals that ends an arm within `unsafe_blocks`.
+
+    It is detected with probability 1 - `error_rate`; inf: no worsening is detectable.
+    """
+    limits = experiment_limits()
+    rates = {objective: objective_rate(shape.arms)}
+    guards, power = guard_rate(shape.arms), 1 - limits.error_rate
+    return max(
+        _detectable(shape, limits.unsafe_blocks, noise, rates.get(signal, guards), power)
+        for signal, noise in noises.items()
+    )
+
+
+def _detectable(shape: Shape, blocks: int, noise: Noise, rate: float, power: float) -> float:
+    """After so many ``blocks``; see `judge.arms` for the interval.
+
+    Uses the normal approximation of the noncentral t (Abramowitz and Stegun 26.7.10).
+    """
+    factor = 1 / shape.arm_osds + 1 / shape.controls
+    free = shape.arms * (shape.arm_osds - 1) + shape.controls - 1
+    times = critical(rate, free, experiment_limits().spread / factor)
+    if times is None:
+        return math.inf
+    spread = NormalDist().inv_cdf(power) * math.sqrt(1 + times**2 / (2 * free))
+    needed = times * (1 - 1 / (4 * free)) + spread
+    variance = noise.variance(shape.blocks) + noise.variance(blocks)
+    return math.expm1(needed * math.sqrt(factor * variance))
+
+
 def plan_experiment(
     candidates: Sequence[Candidate], terms: Terms, noises: Mapping[str, Noise]
 ) -> Union[ExperimentPlan, Refusal]:
@@ -205,29 +152,35 @@ def plan_experiment(
     small = too_small(len(candidates), terms)
     if small is not None:
         return small
-    arms = len(terms.arms)
-    least = experiment_limits().least_arm_osds
-    ordered = usable(candidates)
-    most = int(len(candidates) * terms.share) // arms
     if terms.objective not in noises:
         return Refusal(f'the noise of {terms.objective} is unknown')
-    sizes = [
-        (n, c)
-        for n in range(least, min(most, MOST_ARM_OSDS) + 1)
-        if (c := _controls(len(ordered), arms, n))
-    ]
-    for arm_osds, controls in sizes:
-        shape = _shortest(arms, arm_osds, controls, terms, noises, terms.max_duration_s)
-        if shape is not None and choose(ordered, arms, arm_osds, controls) is not None:
-            return _plan(ordered, shape, terms, noises)
-    largest = next((s for s in reversed(sizes) if choose(ordered, arms, *s) is not None), None)
+    arms, ordered = len(terms.arms), usable(candidates)
+    most = min(int(len(candidates) * terms.share) // arms, MOST_ARM_OSDS)
+    least, largest = experiment_limits().least_arm_osds, None
+    for arm_osds in range(least, most + 1):
+        controls = _controls(len(ordered), arms, arm_osds)
+        chosen = choose(ordered, arms, arm_osds, controls) if controls else None
+        if chosen is None:
+            continue
+        largest = arm_osds, controls
+        shape = _shortest(*largest, terms, noises, terms.max_duration_s)
+        if shape is not None:
+            return ExperimentPlan(
+                tuple(zip(terms.arms, chosen.columns)),
+                chosen.controls,
+                shape.blocks,
+                terms.settle_blocks,
+                terms.block_s,
+                detectable(shape, noises[terms.objective]),
+                unsafe_detectable(shape, noises, terms.objective),
+            )
     if largest is None:
         return Refusal(
             f'{len(ordered)} of the {len(candidates)} OSDs of the group are similar enough: too '
             f'few, or in too few failure domains, for {format_plural(arms, "arm")} of {least} OSDs '
             'and controls'
         )
-    return _too_imprecise(largest, terms, noises)
+    return _too_imprecise(*largest, terms, noises)
 
 
 def too_small(osds: int, terms: Terms) -> Optional[Refusal]:
@@ -245,112 +198,80 @@ def too_small(osds: int, terms: Terms) -> Optional[Refusal]:
     )
 
 
-def _plan(
-    ordered: Sequence[Candidate], shape: Shape, terms: Terms, noises: Mapping[str, Noise]
-) -> ExperimentPlan:
-    chosen = choose(ordered, shape.arms, shape.arm_osds, shape.controls)
-    effect = detectable(shape, noises[terms.objective])
-    unsafe = unsafe_detectable(shape, noises, terms.objective)
-    assert chosen is not None
-    assert effect is not None
-    assert unsafe is not None
-    periods = [PlannedPeriod((), shape.blocks, 0)]
-    for period in range(shape.periods):
-        arms = tuple(
-            (name, chosen.columns[(number + period) % shape.arms])
-            for number, name in enumerate(terms.arms)
-        )
-        periods.append(PlannedPeriod(arms, shape.blocks, terms.settle_blocks))
-    return ExperimentPlan(tuple(periods), chosen.controls, terms.block_s, shape, effect, unsafe)
-
-
 def _controls(alike: int, arms: int, arm_osds: int) -> int:
     """As many controls as possible; 0 if fewer than the OSDs of an arm. They only cost memory."""
     found = min(experiment_limits().most_controls, alike - arms * arm_osds)
     return found if found >= arm_osds else 0
 
 
-def _shapes(
-    arms: int, arm_osds: int, controls: int, terms: Terms, within_s: float
-) -> Iterator[tuple[int, Shape]]:
-    """The longest shapes with 1 to ``arms`` periods."""
-    total = int(within_s / terms.block_s)
-    for periods in range(1, arms + 1):
-        blocks = (total - periods * terms.settle_blocks) // (periods + 1)
-        if blocks >= experiment_limits().unsafe_blocks:
-            yield blocks, Shape(arms, arm_osds, controls, blocks, periods)
+def _longest(terms: Terms, within_s: float) -> int:
+    """Blocks of the baseline, and as many after the change."""
+    return (int(within_s / terms.block_s) - terms.settle_blocks) // 2
 
 
 def _shortest(
-    arms: int,
-    arm_osds: int,
-    controls: int,
-    terms: Terms,
-    noises: Mapping[str, Noise],
-    within_s: float,
+    arm_osds: int, controls: int, terms: Terms, noises: Mapping[str, Noise], within_s: float
 ) -> Optional[Shape]:
     """The shortest sufficient shape; None if there is none within ``within_s``."""
-    found: list[Shape] = []
-    for most, longest in _shapes(arms, arm_osds, controls, terms, within_s):
-        if not _suffices(longest, terms, noises):
-            continue
-        low, high = experiment_limits().unsafe_blocks, most
-        while low < high:
-            middle = (low + high) // 2
-            shape = Shape(arms, arm_osds, controls, middle, longest.periods)
-            low, high = (low, middle) if _suffices(shape, terms, noises) else (middle + 1, high)
-        found.append(Shape(arms, arm_osds, controls, low, longest.periods))
-    return min(found, key=lambda s: s.total_blocks(terms.settle_blocks)) if found else None
+    low, high = experiment_limits().unsafe_blocks, _longest(terms, within_s)
+    shape = Shape(len(terms.arms), arm_osds, controls, high)
+    if high < low or not _suffices(shape, terms, noises):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        enough = _suffices(shape._replace(blocks=middle), terms, noises)
+        low, high = (low, middle) if enough else (middle + 1, high)
+    return shape._replace(blocks=low)
 
 
 def _suffices(shape: Shape, terms: Terms, noises: Mapping[str, Noise]) -> bool:
-    effect = detectable(shape, noises[terms.objective])
-    if effect is None or effect > terms.min_effect:
-        return False
-    unsafe = unsafe_detectable(shape, noises, terms.objective)
-    return unsafe is not None and unsafe <= experiment_limits().unsafe
+    return (
+        detectable(shape, noises[terms.objective]) <= terms.min_effect
+        and unsafe_detectable(shape, noises, terms.objective) <= experiment_limits().unsafe
+    )
 
 
-def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noise]) -> Refusal:
-    arms = len(terms.arms)
-    arm_osds, controls = most
-    shapes = [s for _, s in _shapes(arms, *most, terms, terms.max_duration_s)]
-    effects = [d for s in shapes if (d := detectable(s, noises[terms.objective])) is not None]
-    soon = [u for s in shapes if (u := unsafe_detectable(s, noises, terms.objective)) is not None]
-    wider = None
-    if not shapes:
-        reason = 'the time is too short for a baseline and one period'
-    elif min(effects, default=math.inf) > terms.min_effect:
-        reason = f'a difference of {terms.min_effect:.0%} is not detectable'
-        largest = replace(terms, min_effect=MIN_EFFECT_BOUNDS[1])
-        seen = [
-            detectable(s, noises[terms.objective]) for s in shapes if _suffices(s, largest, noises)
-        ]
-        wider = min((math.ceil(100 * effect) / 100 for effect in seen if effect), default=None)
+def _too_imprecise(
+    arm_osds: int, controls: int, terms: Terms, noises: Mapping[str, Noise]
+) -> Refusal:
+    limits, arms = experiment_limits(), len(terms.arms)
+    longest = Shape(arms, arm_osds, controls, _longest(terms, terms.max_duration_s))
+    effect = soon = wider = None
+    if longest.blocks < limits.unsafe_blocks:
+        reason = 'the time is too short for a baseline and as much again'
     else:
-        limits = experiment_limits()
+        effect = detectable(longest, noises[terms.objective])
+        soon = unsafe_detectable(longest, noises, terms.objective)
         reason = (
             f'an arm that is {limits.unsafe:.0%} worse would not be detected within '
             f'{limits.unsafe_blocks} blocks, with {arm_osds} OSDs per arm and {controls} controls '
             'that are similar enough'
         )
-    longer = _shortest(arms, arm_osds, controls, terms, noises, LONGEST_S)
+        if effect > terms.min_effect:
+            reason = f'a difference of {terms.min_effect:.0%} is not detectable'
+            if _suffices(longest, replace(terms, min_effect=MIN_EFFECT_BOUNDS[1]), noises):
+                wider = math.ceil(100 * effect) / 100
+    longer = _shortest(arm_osds, controls, terms, noises, LONGEST_S)
     more = next(
         (
             n
             for n in range(arm_osds + 1, MOST_ARM_OSDS + 1)
-            if _shortest(arms, n, _controls(2**31, arms, n), terms, noises, terms.max_duration_s)
+            if _shortest(n, limits.most_controls, terms, noises, terms.max_duration_s)
         ),
         None,
     )
     return Refusal(
         reason,
-        min(effects, default=None),
-        min(soon, default=None),
+        _if_finite(effect),
+        _if_finite(soon),
         None if more is None else _group(arms * more, terms),
-        None if longer is None else longer.total_blocks(terms.settle_blocks) * terms.block_s,
+        None if longer is None else (2 * longer.blocks + terms.settle_blocks) * terms.block_s,
         wider,
     )
+
+
+def _if_finite(share: Optional[float]) -> Optional[float]:
+    return None if share is None or math.isinf(share) else share
 
 
 def _group(changed: int, terms: Terms) -> int:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from enum import Enum
 from typing import Optional
 
 from ..advise.experiment_plan import PlannedExperiment
-from ..judge.arms import Answer, ArmResult, Contrast
-from ..judge.records import SignalVerdict
+from ..judge.arms import Answer, ArmResult
 from ..judge.signals import experiment_limits, signal_named
-from ..judge.statistics import percent
 from ..operations.experiment.records import ExperimentState, Stage
-from ..operations.experiment.wording import in_words
+from ..operations.experiment.results import in_words
 from ..plan.experiment_design import Refusal
 from ..shell import command
 from ..units import format_duration, format_plural
 
 #: A limitation of every experiment.
 _SLOW_EFFECTS = (
-    'Effects that take longer than a period, such as the rewriting of existing data by '
+    'Effects that take longer than the experiment, such as the rewriting of existing data by '
     'compactions, are not measured.'
 )
 
@@ -69,33 +66,12 @@ def arm_verdict(state: ExperimentState, name: str) -> Optional[ArmVerdict]:
         return None
     if found.worse:
         return ArmVerdict.WORSE
-    objective = _signal(found, state.request.objective)
-    return None if objective is None else ArmVerdict(objective.effect.value)
+    objective = (one.effect for one in found.signals if one.name == state.request.objective)
+    return next((ArmVerdict(effect.value) for effect in objective), None)
 
 
 def result_of(state: ExperimentState, name: str) -> Optional[ArmResult]:
     return next((result for result in state.results if result.name == name), None)
-
-
-def _signal(result: ArmResult, name: str) -> Optional[SignalVerdict]:
-    return next((signal for signal in result.signals if signal.name == name), None)
-
-
-def percent_of(contrast: Optional[Contrast]) -> tuple[Optional[float], ...]:
-    """Estimate and interval of a contrast, in percent."""
-    if contrast is None:
-        return None, None, None
-    return tuple(
-        None if value is None or not math.isfinite(value) else percent(value) for value in contrast
-    )
-
-
-def measured_blocks(state: ExperimentState) -> int:
-    """Measured blocks of all periods."""
-    earlier = [point for point in state.trace if point.period < state.period]
-    last = {point.period: point.block for point in earlier}
-    baseline = state.request.plan.shape.blocks if state.period > 0 else 0
-    return baseline + sum(last.values()) + state.blocks
 
 
 def summary_of(state: ExperimentState) -> str:
@@ -113,15 +89,13 @@ def summary_of(state: ExperimentState) -> str:
 
 
 def _progress(state: ExperimentState) -> str:
-    plan = state.request.plan
-    of_periods = f'period {state.period} of {plan.shape.periods}'
-    if state.stage in {Stage.PLANNED, Stage.BASELINE}:
-        return f'Measuring the baseline, block {state.blocks} of {plan.shape.blocks}.'
+    of_blocks = f'block {state.blocks} of {state.request.plan.blocks}'
     if state.stage is Stage.CHANGING:
-        return f'Changing OSDs for {of_periods}.'
+        return 'Changing the OSDs of the arms.'
     if state.stage is Stage.RESTORING:
         return 'Restoring the OSDs.'
-    return f'Measuring {of_periods}, block {state.blocks} of {plan.shape.blocks}.'
+    measured = 'arms' if state.stage is Stage.MEASURING else 'baseline'
+    return f'Measuring the {measured}, {of_blocks}.'
 
 
 def plan_summary(planned: PlannedExperiment) -> str:
@@ -129,10 +103,9 @@ def plan_summary(planned: PlannedExperiment) -> str:
     plan = planned.plan
     if isinstance(plan, Refusal):
         return f'Not possible here: {plan.reason}.'
-    shape = plan.shape
     return (
-        f'{format_plural(shape.arms, "option string")} on {shape.changed} OSDs, compared with '
-        f'{shape.controls} unchanged OSDs for {format_duration(planned.duration_s)}.'
+        f'{format_plural(len(plan.arms), "option string")} on {len(plan.changed)} OSDs, compared '
+        f'with {len(plan.controls)} unchanged OSDs for {format_duration(planned.duration_s)}.'
     )
 
 
@@ -143,9 +116,9 @@ def risks(planned: PlannedExperiment) -> tuple[str, ...]:
         return ()
     limits = experiment_limits()
     soon_s = limits.unsafe_blocks * plan.block_s
-    restarts = f'{format_plural(planned.restarts or 0, "restart")} of OSDs, one at a time.'
+    restarts = f'{format_plural(plan.restarts, "restart")} of OSDs, one at a time.'
     untested = (
-        f'Up to {plan.shape.changed} OSDs at a time run options that are not proven here. An arm '
+        f'Up to {len(plan.changed)} OSDs run options that are not proven here. An arm '
         f'that is worse by {plan.unsafe_detectable:.0%} is dropped within {limits.unsafe_blocks} '
         f'blocks ({format_duration(soon_s)}) in {1 - limits.error_rate:.0%} of cases.'
     )
@@ -160,12 +133,10 @@ def unknowns(planned: PlannedExperiment) -> tuple[str, ...]:
     if isinstance(plan, Refusal):
         return ()
     found = [_SLOW_EFFECTS]
-    period_s = plan.shape.blocks * plan.block_s
-    if 2 * period_s > planned.history_s:
+    if plan.duration_s > planned.history_s:
         found.append(
-            f'The noise was measured over {format_duration(planned.history_s)}, less than two '
-            f'periods of {format_duration(period_s)}: if OSDs drift apart later, the intervals get '
-            'wider than planned.'
+            f'The noise was measured over {format_duration(planned.history_s)}, less than the '
+            'experiment takes: if OSDs drift apart later, the intervals get wider than planned.'
         )
     if planned.fill_s is None:
         found.append(

@@ -8,7 +8,7 @@ from typing import Optional, Union
 from ..advise.conditions.declaration import conditions
 from ..advise.records import Finding, Severity
 from ..observe.report_interval import USABLE_S, ReportInterval, Reports
-from ..operations.experiment.alarm import why_failed as why_experiment_failed
+from ..operations.experiment.announce import why_failed as why_experiment_failed
 from ..operations.phases import Phase
 from ..operations.rollout.admission import describe_left_behind
 from ..operations.rollout.announce import why_failed

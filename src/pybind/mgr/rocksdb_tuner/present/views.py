@@ -20,7 +20,7 @@ from ..notes import Picked
 from ..operations.compaction.plan import CampaignPlan
 from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.verdict import Verdict
-from .answers import advice, experiment_plan, model, operations, osd, status
+from .answers import advice, experiment, model, operations, osd, status
 from .errors import PresentError
 from .layout import harmless
 from .tables import advice as advice_table
@@ -163,8 +163,8 @@ VIEWS = {
     ),
     'experiment-plan': View(
         'ceph rocksdb-tuner experiment plan, and experiment start --dry-run',
-        experiment_plan.ExperimentPlan,
-        experiment_plan.experiment_plan_of,
+        experiment.ExperimentPlan,
+        experiment.experiment_plan_of,
         experiment_table.experiment_plan,
         in_tab=True,
     ),

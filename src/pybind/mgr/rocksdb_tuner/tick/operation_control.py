@@ -28,8 +28,8 @@ from ..operations.compaction.rules import SETTLE_S, Measured
 from ..operations.compaction.rules import Limits as CampaignLimits
 from ..operations.errors import OperationRefused
 from ..operations.experiment.driver import ExperimentDriver
-from ..operations.experiment.history import record_of as experiment_record
 from ..operations.experiment.records import EXPERIMENT, ExperimentRequest, ExperimentState
+from ..operations.experiment.results import record_of as experiment_record
 from ..operations.phases import Operation, Permission
 from ..operations.rollout.announce import RolloutAnnouncer
 from ..operations.rollout.driver import Driver

@@ -14,9 +14,8 @@ from ..advise.profiles import Hardware, Profile, Provenance
 from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
 from ..operations.errors import OperationRefused
-from ..operations.experiment.history import record_of
 from ..operations.experiment.records import ExperimentState
-from ..operations.experiment.wording import in_words
+from ..operations.experiment.results import in_words, record_of
 from ..operations.rollout.records import RolloutState
 from ..options.verdict import BadQuestionError
 from ..units import format_time

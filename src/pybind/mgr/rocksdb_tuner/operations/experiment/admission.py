@@ -44,10 +44,10 @@ def planned(
     ``entries`` are all entries of the option by `who`, ``other_entries`` those of the annex;
     ``running`` is what each OSD reports, by OSD id (missing if it did not answer).
     """
-    # The checks of a rollout for the first period; controls keep their running options.
+    # The checks of a rollout; controls keep their running options.
     first = planned_rollout(
         experiment_id,
-        _first_change(experiment_id, request),
+        change_of(experiment_id, request),
         cluster=cluster,
         entries=entries,
         other_entries=other_entries,
@@ -61,11 +61,12 @@ def planned(
         another = _runs_another(osd_id, request, entries, running[osd_id], same_meaning)
         if another is not None:
             raise OperationRefused(errno.EINVAL, another)
+    arms = _arm_by_osd(request)
     return ExperimentState(
         experiment_id=experiment_id,
         request=request,
         before=first.before,
-        osds=tuple(ExperimentOsd(osd_id) for osd_id in concerned(request)),
+        osds=tuple(ExperimentOsd(n, arms[n]) for n in request.plan.changed),
         started_s=now_s,
         updated_s=now_s,
         started_steady_s=steady_s,
@@ -81,18 +82,16 @@ def refuse_malformed(request: ExperimentRequest) -> None:
 
 def concerned(request: ExperimentRequest) -> tuple[int, ...]:
     """The OSDs of all arms, then the controls."""
-    changed = {n: None for p in request.plan.periods for _, osds in p.arms for n in osds}
-    return (*changed, *request.plan.controls)
+    return (*request.plan.changed, *request.plan.controls)
 
 
-def first_change(request: ExperimentRequest) -> ChangeRequest:
-    """The change of the first period: determines which OSD data to read."""
-    return _first_change('', request)
-
-
-def _first_change(experiment_id: str, request: ExperimentRequest) -> ChangeRequest:
-    strings = {n: request.options(arm) for arm, osds in request.plan.periods[1].arms for n in osds}
-    targets = {n: strings.get(n, request.from_options) for n in concerned(request)}
+def change_of(experiment_id: str, request: ExperimentRequest) -> ChangeRequest:
+    """The change of all OSDs, as one request: determines which OSD data to read."""
+    arms = _arm_by_osd(request)
+    targets = {
+        n: request.options(arms[n]) if n in arms else request.from_options
+        for n in concerned(request)
+    }
     return ChangeRequest(
         recommendation_id=experiment_id,
         kind=ChangeKind.SET_PROFILE,
@@ -104,31 +103,29 @@ def _first_change(experiment_id: str, request: ExperimentRequest) -> ChangeReque
     )
 
 
+def _arm_by_osd(request: ExperimentRequest) -> dict[int, str]:
+    return {n: arm for arm, osds in request.plan.arms for n in osds}
+
+
 def _malformed(request: ExperimentRequest) -> Optional[str]:
     names = [arm.name for arm in request.arms]
     plan = request.plan
-    osds = [n for _, of_arm in _first_period(request) for n in of_arm]
+    osds = [n for _, of_arm in plan.arms for n in of_arm]
     objectives = [signal.name for signal in judged_signals() if signal.kind != 'events']
     least = experiment_limits().least_arm_osds
     if not names or len(set(names)) != len(names):
         return f'arms require different names, but are {", ".join(names) or "none"}'
-    if len(plan.periods) < 2 or plan.periods[0].arms:
-        return 'its plan needs a baseline and a period with arms'
-    if any({name for name, _ in p.arms} != set(names) for p in plan.periods[1:]):
-        return 'every period of its plan needs all arms'
-    if len(set(osds)) != len(osds) or set(osds) & set(plan.controls):
+    if [name for name, _ in plan.arms] != names:
+        return 'its plan needs all arms'
+    if len({*osds, *plan.controls}) != len(osds) + len(plan.controls):
         return 'its plan has an OSD in two arms, or in an arm and among the controls'
-    if any(len(of_arm) < least for p in plan.periods[1:] for _, of_arm in p.arms):
+    if any(len(of_arm) < least for _, of_arm in plan.arms):
         return f'every arm needs {least} OSDs'
     if request.objective not in objectives:
         return f'invalid signal "{request.objective}"; signals: {", ".join(objectives)}'
     if request.min_effect <= 0 or request.max_duration_s <= 0:
         return 'the minimum effect and the maximum duration must be above 0'
     return None
-
-
-def _first_period(request: ExperimentRequest) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return request.plan.periods[1].arms if len(request.plan.periods) > 1 else ()
 
 
 def _runs_another(

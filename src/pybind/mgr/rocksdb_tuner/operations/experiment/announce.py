@@ -1,4 +1,4 @@
-"""Cluster log lines and progress of an experiment."""
+"""Cluster log lines and progress of an experiment, and when it requires operator action."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from itertools import islice
 from typing import Optional
 
 from ...units import format_ids
-from ..announce import Announcer, Line, Progress
+from ..announce import (
+    ACTION_AFTER_S,
+    Announcer,
+    Line,
+    Progress,
+    gate_stays_closed,
+    with_remedy,
+)
 from ..phases import clip
 from ..rollout.announce import osd_transitions
-from .alarm import why_failed
+from ..rollout.records import Direction
 from .records import ExperimentState, LegKind, Stage
-from .wording import in_words
+from .results import in_words
 
 _LEGS = {
     LegKind.CHANGE: 'get the option strings of their arms, one OSD at a time',
-    LegKind.RECHECK: 'restarted together with others and are checked again',
     LegKind.DROP: 'get their old option string back, one OSD at a time',
     LegKind.RESTORE: 'get their old option string back, one OSD at a time, and the experiment ends',
 }
@@ -48,21 +54,18 @@ def transitions(before: Optional[ExperimentState], after: ExperimentState) -> It
     if before is None or before.experiment_id != after.experiment_id:
         arms = ', '.join(arm.name for arm in request.arms)
         yield Line(
-            f'{request.actor} compares {arms} on {request.plan.shape.changed} OSD(s) of '
+            f'{request.actor} compares {arms} on {len(request.plan.changed)} OSD(s) of '
             f'{request.who} with {len(request.plan.controls)} unchanged OSD(s)'
         )
         return
     for arm in islice(after.dropped, len(before.dropped), None):
         yield Line(f'{arm.name} ends early: {arm.reason}', warning=True)
-    for old, new in zip(before.osds, after.osds):
-        if new.lost is not None and old.lost is None:
-            yield Line(f'continues without osd.{new.osd_id}: {new.lost}', warning=True)
     if after.conclusion is not None and before.conclusion is None:
-        yield Line(f'{in_words(after)}')
+        yield Line(str(in_words(after)))
     if after.ending is not None and before.ending is None and after.ending.reason is not None:
         yield Line(f'ends: {after.ending.reason}', warning=True)
     if after.stage is Stage.MEASURING and before.stage is not Stage.MEASURING:
-        yield Line(f'period {after.period} of {len(request.plan.periods) - 1} is being measured')
+        yield Line('the arms are being measured')
     yield from _of_leg(before, after)
     if after.ended and not before.ended:
         failure = why_failed(after)
@@ -86,14 +89,39 @@ def _of_leg(before: ExperimentState, after: ExperimentState) -> Iterator[Line]:
 
 
 def progress(state: ExperimentState) -> Progress:
-    plan = state.request.plan
-    blocks = [period.blocks + period.settle_blocks for period in plan.periods]
-    done = sum(blocks[: state.period]) + (0 if state.stage is Stage.CHANGING else state.blocks)
-    arms = len(state.request.arms) - len(state.dropped)
+    plan, blocks = state.request.plan, state.measured_blocks
+    arms = len(state.remaining)
     message = (
-        f'Comparing {arms} RocksDB option strings on {state.request.who} '
-        f'(period {state.period} of {len(plan.periods) - 1}, {state.phase.value})'
+        f'Comparing {arms} RocksDB option strings on {state.request.who} ({state.phase.value})'
     )
-    return Progress(
-        message, _DONE if state.stage is Stage.RESTORING else min(_DONE, done / sum(blocks))
-    )
+    done = blocks / (2 * plan.blocks)
+    return Progress(message, _DONE if state.stage is Stage.RESTORING else min(_DONE, done))
+
+
+def why_failed(state: ExperimentState) -> Optional[str]:
+    """The failure of an ended experiment; None if it completed or was aborted."""
+    if state.stage is Stage.FAILED:
+        return state.failure or 'no reason was recorded'
+    return None
+
+
+def why_waiting(state: ExperimentState, waited_s: float) -> Optional[str]:
+    """What the operator has to do for a waiting experiment; None if no action is required.
+
+    ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
+    did not choose.
+    """
+    leg = state.leg
+    recovering = leg is not None and leg.direction is Direction.RECOVER
+    paused = state.paused_by is not None and not recovering
+    if state.ended or state.paused_reason is None or paused:
+        return None
+    if leg is not None:
+        # An OSD in the middle of its change may not wait as long for a gate as one before it.
+        in_the_middle = leg.in_flight is not None and waited_s >= ACTION_AFTER_S
+        if leg.errors > 0 or in_the_middle:
+            return state.paused_reason
+    if gate_stays_closed(waited_s):
+        may_abort = state.leg_kind is not LegKind.RESTORE
+        return with_remedy(state.paused_reason, 'experiment', may_abort)
+    return None

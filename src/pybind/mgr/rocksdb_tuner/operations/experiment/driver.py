@@ -28,11 +28,10 @@ from ..rollout.osd_step import must_not_wait
 from ..rollout.recording import NOT_SOAKING
 from ..rollout.records import AskedRestart, Direction
 from ..rollout.rules import Needs, suppressed_in_mode_off
-from . import alarm, legs, operator_actions
-from .admission import concerned, first_change, planned, refuse_malformed
-from .announce import ExperimentAnnouncer
-from .driving import Step, View
-from .machine import ExperimentMachine
+from . import legs, operator_actions
+from .admission import change_of, concerned, planned, refuse_malformed
+from .announce import ExperimentAnnouncer, why_failed, why_waiting
+from .machine import ExperimentMachine, Step, View
 from .measuring import NOT_MEASURED, Measuring, measured_osds
 from .records import ExperimentRequest, ExperimentState
 from .storage import CURRENT, ExperimentStorage
@@ -97,7 +96,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             cluster=self._cluster.reader.cluster_map(),
             entries=as_mapping(entries, OPTION),
             other_entries=as_mapping(entries, ANNEX),
-            running=self._cluster.running(first_change(request), concerned(request)),
+            running=self._cluster.running(change_of('', request), concerned(request)),
             same_meaning=self._machine.rollouts.same_meaning,
             why_unstartable=self._cluster.why_unstartable,
             now_s=now_s,
@@ -121,7 +120,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         """Acknowledge a failed experiment; False if there is none. Raises OperationRefused."""
         self.load()
         state = self._state
-        if state is None or state.acknowledged or alarm.why_failed(state) is None:
+        if state is None or state.acknowledged or why_failed(state) is None:
             return False
         self._save_requested(replace(state, acknowledged=True, updated_s=now_s))
         return True
@@ -174,7 +173,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
         # Those that the leg changes are compared once it is over.
         compared = tuple(n for n in measured_osds(state) if n not in leg.request.order)
-        watched = state.experiment_id, state.period, state.legs
+        watched = state.experiment_id, state.stage, state.legs
         idle = ProcessWatch(watched, lost, between, compared)
         seen = self._observer.observe(leg, self._machine.rollouts, NOT_SOAKING, tick, idle)
         elapsed_s = max(tick.steady_s - state.started_steady_s, 0.0)
@@ -189,7 +188,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         if state.ended or reason is None or chosen or reason in {NOT_ALLOWED, schedule_reason}:
             return object()
         if leg is None:
-            return state.experiment_id, state.period, state.legs
+            return state.experiment_id, state.stage, state.legs
         return leg_machine.wait_key(leg), tuple(osd.step for osd in leg.osds)
 
     def _decide(self, state: ExperimentState, seen: View, now_s: float) -> Step:
@@ -202,7 +201,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         if state.leg is None:
             # An OSD that crashed with the string of its arm is restored.
             down = seen.cluster.cluster.down
-            crashed = any(osd.arm is not None and osd.osd_id in down for osd in state.osds)
+            crashed = any(osd.changed and osd.osd_id in down for osd in state.osds)
             return crashed and not after.ended
         return not after.ended and must_not_wait(
             state.leg, legs.now(after), step.actions, seen.cluster
@@ -279,7 +278,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self._save(replace(state, recorded=True))
 
     def _why_waiting(self, state: ExperimentState, waited_s: float) -> Optional[str]:
-        return alarm.why_waiting(state, waited_s)
+        return why_waiting(state, waited_s)
 
     def _outstanding(self) -> Optional[tuple[AskedRestart, Observer]]:
         asked = None if self._state is None else self._state.asked

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Callable, NamedTuple, Optional
 
-from ...judge.arms import Comparison, Observed, Period, compare
-from ...judge.evidence import Block
+from ...judge.arms import Comparison, Observed, compare
 from ...judge.records import block_length_s, warm_up_s
 from ...mgr.protocols import CommandError
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
 from ..rollout.recording import Blocks
+from ..rollout.storage import rounded
 from .records import ExperimentState, Stage
-from .states import controls, taking_part, wanted
-from .storage import ExperimentStorage
+from .storage import ExperimentStorage, Measurements
 
 log = logging.getLogger(__name__)
 
 
-class PeriodProgress(NamedTuple):
-    """Progress of the current period."""
-
+class Progress(NamedTuple):
+    #: Measured blocks of the baseline or, once it is complete, after the change.
     blocks: int = 0
-    #: All arms over all periods; None: nothing to compare yet.
+    #: All arms; None: nothing to compare yet.
     comparison: Optional[Comparison] = None
 
 
-NOT_MEASURED = PeriodProgress()
+NOT_MEASURED = Progress()
 
 
 def measured_now(state: ExperimentState) -> Optional[tuple[object, ...]]:
@@ -38,7 +37,7 @@ def measured_now(state: ExperimentState) -> Optional[tuple[object, ...]]:
     disturbed = (state.leg, state.paused_reason, state.pending_conflict) != (None, None, None)
     if not measures or disturbed:
         return None
-    return state.experiment_id, state.period, state.legs, measured_osds(state)
+    return state.experiment_id, state.stage, state.legs, measured_osds(state)
 
 
 def measured_osds(state: ExperimentState) -> tuple[int, ...]:
@@ -46,20 +45,19 @@ def measured_osds(state: ExperimentState) -> tuple[int, ...]:
 
     In the baseline, all OSDs.
     """
-    if state.period == 0:
-        return tuple(osd.osd_id for osd in taking_part(state))
-    arms = wanted(state)
-    of_arms = (o.osd_id for o in taking_part(state) if o.arm is not None and o.osd_id in arms)
-    return (*of_arms, *controls(state))
+    left = state.remaining
+    baseline = state.stage in {Stage.PLANNED, Stage.BASELINE}
+    of_arms = (o.osd_id for o in state.osds if baseline or (o.changed and o.arm in left))
+    return (*of_arms, *state.request.plan.controls)
 
 
 def settle_s(state: ExperimentState, reports: ReportInterval) -> float:
     """How long nothing is measured after OSDs were changed."""
-    if state.period == 0:
+    if state.stage is not Stage.MEASURING:
         return 0.0
     plan = state.request.plan
-    planned_s = plan.periods[state.period].settle_blocks * plan.block_s
-    return max(planned_s if state.settle_due else 0.0, warm_up_s(reports))
+    planned_s = 0.0 if state.blocks else plan.settle_blocks * plan.block_s
+    return max(planned_s, warm_up_s(reports))
 
 
 class Measuring:
@@ -67,15 +65,28 @@ class Measuring:
 
     def __init__(self, storage: ExperimentStorage) -> None:
         self._storage = storage
-        self._experiment_id: Optional[str] = None
-        self._periods: dict[int, tuple[Block, ...]] = {}
+        self._known = Measurements('')
         self._blocks = Blocks()
-        #: The last comparison, and its inputs.
-        self._compared: tuple[object, Optional[Comparison]] = (None, None)
+        #: The last comparison, and the number of blocks in it.
+        self._compared: tuple[int, Optional[Comparison]] = (0, None)
 
-    def found(self, state: ExperimentState) -> PeriodProgress:
-        periods = self._of(state)
-        return PeriodProgress(len(periods.get(state.period, ())), self._comparison(state))
+    def found(self, state: ExperimentState) -> Progress:
+        known = self.known(state)
+        if state.stage in {Stage.PLANNED, Stage.BASELINE}:
+            return Progress(len(known.before))
+        if self._compared[0] != len(known.after):
+            request = state.request
+            observed = Observed(
+                arms=dict(request.plan.arms),
+                controls=request.plan.controls,
+                objective=request.objective,
+                min_effect=request.min_effect,
+                looks=request.plan.blocks,
+                before=known.before,
+                after=known.after,
+            )
+            self._compared = len(known.after), compare(observed)
+        return Progress(len(known.after), self._compared[1])
 
     def add(
         self,
@@ -91,7 +102,7 @@ class Measuring:
 
         If not ``undisturbed``, nothing is measured, in any ``state``.
         """
-        periods, key = self._of(state), measured_now(state) if undisturbed else None
+        known, key = self.known(state), measured_now(state) if undisturbed else None
         osds = measured_osds(state) if key is not None else ()
         block = self._blocks.add(
             key,
@@ -103,50 +114,24 @@ class Measuring:
         )
         if block is None:
             return
-        kept = periods.get(state.period, ())
-        periods[state.period] = (*kept, block)
+        if state.stage is Stage.BASELINE:
+            self._known = replace(known, before=(*known.before, rounded(block)))
+        else:
+            self._known = replace(known, after=(*known.after, rounded(block)))
         try:
-            self._storage.save_block(state.experiment_id, state.period, len(kept), block)
+            self._storage.save_blocks(self._known)
         except CommandError as error:
             # A manager that takes over would have less evidence and measure longer.
             log.warning('cannot store a measured block: %s', error.message)
 
     def begin(self, experiment_id: str) -> None:
-        """Delete the measurements of an earlier experiment; raises CommandError."""
-        self._storage.forget_blocks()
-        self._experiment_id, self._periods = experiment_id, {}
-        self._blocks = Blocks()
+        """Replace the measurements of an earlier experiment; raises CommandError."""
+        fresh = Measurements(experiment_id)
+        self._storage.save_blocks(fresh)
+        self._known, self._blocks, self._compared = fresh, Blocks(), (0, None)
 
-    def _of(self, state: ExperimentState) -> dict[int, tuple[Block, ...]]:
-        if self._experiment_id != state.experiment_id:
-            self._experiment_id = state.experiment_id
-            self._periods = self._storage.load_blocks(state.experiment_id)
-        return self._periods
-
-    def _comparison(self, state: ExperimentState) -> Optional[Comparison]:
-        if not self._periods.get(0) or not any(self._periods.get(n) for n in self._after(state)):
-            return None
-        made_of = (
-            state.experiment_id,
-            state.assigned,
-            tuple(len(self._periods.get(n, ())) for n in range(state.period + 1)),
-        )
-        if self._compared[0] != made_of:
-            self._compared = made_of, compare(self._observed(state))
-        return self._compared[1]
-
-    def _after(self, state: ExperimentState) -> range:
-        return range(1, state.period + 1)
-
-    def _observed(self, state: ExperimentState) -> Observed:
-        request = state.request
-        return Observed(
-            arms=tuple(arm.name for arm in request.arms),
-            controls=request.plan.controls,
-            objective=request.objective,
-            min_effect=request.min_effect,
-            periods=tuple(
-                Period(dict(arms), self._periods.get(number, ()))
-                for number, arms in enumerate(state.assigned)
-            ),
-        )
+    def known(self, state: ExperimentState) -> Measurements:
+        if self._known.experiment_id != state.experiment_id:
+            self._known = self._storage.load_blocks(state.experiment_id)
+            self._compared = (0, None)
+        return self._known

@@ -25,15 +25,10 @@ def paused(state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
 
     An OSD that is restarting is still monitored, and a failed one is restored first.
     """
-    leg = state.leg
+    leg = None if state.leg is None else of_rollouts.paused(state.leg, actor, now_s)
     recovering = leg is not None and leg.direction is Direction.RECOVER
-    return replace(
-        state,
-        leg=None if leg is None else of_rollouts.paused(leg, actor, now_s),
-        paused_by=actor,
-        paused_reason=state.paused_reason if recovering else paused_text(actor),
-        updated_s=now_s,
-    )
+    reason = state.paused_reason if recovering else paused_text(actor)
+    return replace(state, leg=leg, paused_by=actor, paused_reason=reason, updated_s=now_s)
 
 
 def waits_for_operator(state: ExperimentState) -> bool:
@@ -43,14 +38,8 @@ def waits_for_operator(state: ExperimentState) -> bool:
 
 def resumed(state: ExperimentState, now_s: float) -> ExperimentState:
     """End a pause, and retry failed attempts."""
-    leg = state.leg
-    return replace(
-        state,
-        leg=None if leg is None else of_rollouts.resumed(leg, now_s),
-        paused_by=None,
-        paused_reason=None,
-        updated_s=now_s,
-    )
+    leg = None if state.leg is None else of_rollouts.resumed(state.leg, now_s)
+    return replace(state, leg=leg, paused_by=None, paused_reason=None, updated_s=now_s)
 
 
 def aborted(
@@ -65,8 +54,7 @@ def aborted(
     A second abort ends without that; raises OperationRefused while an OSD that may not start has
     another entry than before. For ``entries`` and ``down`` see the same of rollouts.
     """
-    reason = f'aborted by {actor}'
-    leg = state.leg
+    reason, leg = f'aborted by {actor}', state.leg
     osd = None if leg is None else unsafe(leg, down)
     given_up = state.leg_kind is LegKind.RESTORE
     if leg is not None and osd is not None:
@@ -76,21 +64,14 @@ def aborted(
         elif given_up:
             of_rollouts.refuse_while_deadly(leg, osd, entries)
     if given_up:
-        turned = ending(state, Outcome.ABORTED)
-        return replace(
-            finished(turned, now_s, f'{reason} before every OSD was restored: {_leftovers(state)}'),
-            updated_s=now_s,
-        )
-    stopping = ending(state, Outcome.ABORTED, reason)
+        left = f'{reason} before every OSD was restored: {_leftovers(state)}'
+        ended = finished(ending(state, Outcome.ABORTED), now_s, left)
+        return replace(ended, updated_s=now_s)
+    stopping = replace(ending(state, Outcome.ABORTED, reason), updated_s=now_s)
     if not state.off:
-        return replace(finished(stopping, now_s), updated_s=now_s)
-    return replace(
-        stopping,
-        leg=None if leg is None else replace(leg, paused_by=None, paused_reason=None),
-        paused_by=None,
-        paused_reason=None,
-        updated_s=now_s,
-    )
+        return finished(stopping, now_s)
+    leg = None if leg is None else replace(leg, paused_by=None, paused_reason=None)
+    return replace(stopping, leg=leg, paused_by=None, paused_reason=None)
 
 
 def action_failed(
@@ -104,8 +85,8 @@ def action_failed(
 
 def _leftovers(state: ExperimentState) -> str:
     """How an operator restores the remaining changes."""
-    before = legs.as_rollout(state)
-    commands = [f'"{restoring_command(before, n)}"' for n in sorted(state.off)]
+    rollout = legs.now(replace(state, leg=None))
+    commands = [f'"{restoring_command(rollout, n)}"' for n in sorted(state.off)]
     more = len(commands) - _COMMANDS_MAX
     shown = ', '.join(commands[:_COMMANDS_MAX]) + (f' and {more} more' if more > 0 else '')
     return f'{shown}, then restart the OSD(s)'

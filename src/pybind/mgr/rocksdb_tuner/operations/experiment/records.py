@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Optional
 
-from ...judge.arms import ArmResult, Comparison, Conclusion, Contrast
+from ...judge.arms import ArmResult, Conclusion
 from ...judge.records import Predicted, SignalVerdict
 from ...plan.experiment_design import ExperimentPlan
 from ..phases import Outcome, Phase
@@ -64,7 +64,7 @@ class Stage(str, Enum):
     PLANNED = 'planned'
     #: Nothing is changed yet: OSDs are measured with their old option string.
     BASELINE = 'baseline'
-    #: OSDs get the option strings of a period, one OSD at a time.
+    #: OSDs get the option strings of their arms, one OSD at a time.
     CHANGING = 'changing'
     MEASURING = 'measuring'
     #: Every OSD is restored to its old option string, one OSD at a time.
@@ -94,8 +94,6 @@ PHASES = {
 class LegKind(str, Enum):
     #: OSDs get the option string of their arm.
     CHANGE = 'change'
-    #: An OSD restarted together with others: it is checked again.
-    RECHECK = 'recheck'
     #: Some OSDs are restored, the experiment continues.
     DROP = 'drop'
     #: All OSDs are restored, then the experiment ends.
@@ -104,15 +102,14 @@ class LegKind(str, Enum):
 
 @dataclass(frozen=True)
 class ExperimentOsd:
-    """One OSD, in an arm or a control."""
+    """One OSD of an arm."""
 
     osd_id: int
-    #: The arm whose option string its own entry has; None: it has its old entry.
-    arm: Optional[str] = None
+    arm: str
+    #: Whether its own entry has the option string of the arm.
+    changed: bool = False
     #: The process that was found to run that; None: not known.
     nonce: Optional[int] = None
-    #: Why the experiment continues without it; None: it takes part.
-    lost: Optional[str] = None
     #: Its own entry was changed externally and is kept.
     left_alone: bool = False
 
@@ -125,39 +122,8 @@ class DroppedArm:
     reason: str
     #: Signals that were worse; empty if it ended for another reason.
     signals: tuple[SignalVerdict, ...]
-    period: int
-    #: Measured blocks of that period until then.
+    #: Measured blocks after the change until then.
     block: int
-
-
-@dataclass(frozen=True)
-class PairResult:
-    """The objective of ``arm`` relative to ``other``."""
-
-    arm: str
-    other: str
-    contrast: Contrast
-
-
-@dataclass(frozen=True)
-class ArmGain:
-    """Effect of an arm on the objective, in percent; None: not known yet."""
-
-    name: str
-    estimate_percent: Optional[float]
-    low_percent: Optional[float]
-    high_percent: Optional[float]
-
-
-@dataclass(frozen=True)
-class TracePoint:
-    """All remaining arms after one block, for the lanes of the dashboard."""
-
-    time_s: float
-    period: int
-    #: Measured blocks of that period.
-    block: int
-    arms: tuple[ArmGain, ...]
 
 
 @dataclass(frozen=True)
@@ -175,20 +141,14 @@ class ExperimentState:
     request: ExperimentRequest
     #: Entries and options of every OSD of the experiment, controls included.
     before: Before
-    #: OSDs of the arms first, then controls.
+    #: The OSDs of the arms, in the order in which they are changed.
     osds: tuple[ExperimentOsd, ...]
     started_s: float
     updated_s: float
     ended_s: Optional[float] = None
     stage: Stage = Stage.PLANNED
-    #: Number of the current period of the plan; 0 is the baseline.
-    period: int = 0
-    #: The OSDs of each arm in every period so far.
-    assigned: tuple[tuple[tuple[str, tuple[int, ...]], ...], ...] = ((),)
-    #: Measured blocks of the current period.
+    #: Measured blocks of the baseline or, once it is complete, after the change.
     blocks: int = 0
-    #: OSDs were restarted: caches are empty for the planned settle time.
-    settle_due: bool = False
     #: The change of OSDs under way, and how many there were.
     leg: Optional[RolloutState] = None
     leg_kind: Optional[LegKind] = None
@@ -202,8 +162,6 @@ class ExperimentState:
     crashed: tuple[str, ...] = ()
     #: The last comparison; empty before the first.
     results: tuple[ArmResult, ...] = ()
-    pairs: tuple[PairResult, ...] = ()
-    trace: tuple[TracePoint, ...] = ()
     conclusion: Optional[Conclusion] = None
     #: An external change seen once; it counts when seen again.
     pending_conflict: Optional[str] = None
@@ -232,14 +190,21 @@ class ExperimentState:
         return self.stage in FINAL_STAGES
 
     @property
-    def comparison(self) -> Optional[Comparison]:
-        """All arms compared after the last block; None before the first."""
-        if not self.results:
-            return None
-        return Comparison(self.results, {(p.arm, p.other): p.contrast for p in self.pairs})
+    def measured_blocks(self) -> int:
+        """Of the baseline and after the change."""
+        return self.blocks + (self.request.plan.blocks if self.legs else 0)
+
+    @property
+    def remaining(self) -> tuple[str, ...]:
+        """Arms that were not dropped."""
+        dropped = {arm.name for arm in self.dropped}
+        return tuple(arm.name for arm in self.request.arms if arm.name not in dropped)
 
     @property
     def off(self) -> frozenset[int]:
         """OSDs that may not run their old option string, or may not start with it."""
-        changed = {osd.osd_id for osd in self.osds if osd.arm is not None}
+        changed = {osd.osd_id for osd in self.osds if osd.changed}
         return frozenset(changed | set(() if self.leg is None else self.leg.request.order))
+
+    def osd(self, osd_id: int) -> ExperimentOsd:
+        return next(osd for osd in self.osds if osd.osd_id == osd_id)

@@ -10,27 +10,28 @@ from ...judge.evidence import Block
 from ...mgr.protocols import Store
 from ...store.stored import Quarantine, Stored
 from ..rollout.storage import contradictions as contradictions_of_leg
-from ..rollout.storage import rounded
 from .records import ExperimentState
 
 _PREFIX = 'experiment/'
 CURRENT = 'experiment/current'
-#: Measurements, by period number and block number within it.
-BLOCKS = 'experiment/blocks/'
+BLOCKS = 'experiment/blocks'
 
 
 @dataclass(frozen=True)
-class _StoredBlock:
+class Measurements:
+    """The measured blocks of one experiment."""
+
     experiment_id: str
-    period: int
-    block: Block
+    #: The baseline.
+    before: tuple[Block, ...] = ()
+    after: tuple[Block, ...] = ()
 
 
 class ExperimentStorage:
     def __init__(self, store: Store) -> None:
-        self._store = store
         self._quarantine = Quarantine(store)
         self._current = Stored(store, CURRENT, ExperimentState, contradictions)
+        self._blocks = Stored(store, BLOCKS, Measurements)
 
     def problems(self) -> tuple[str, ...]:
         """One sentence for each quarantined text."""
@@ -41,18 +42,14 @@ class ExperimentStorage:
 
         An unfinished experiment is converted by ``held``.
         """
-
-        def stored(key: str) -> Optional[Stored[Any]]:
-            if key == CURRENT:
-                return self._current
-            return self._block(key) if key.startswith(BLOCKS) else None
+        known: dict[str, Stored[Any]] = {CURRENT: self._current, BLOCKS: self._blocks}
 
         def converted(record: object) -> object:
             if isinstance(record, ExperimentState) and not record.ended:
                 return held(record)
             return record
 
-        self._quarantine.restore(stored, converted)
+        self._quarantine.restore(known.get, converted)
 
     def load(self) -> Optional[ExperimentState]:
         """The last experiment; None before the first, or if it cannot be read."""
@@ -62,54 +59,32 @@ class ExperimentStorage:
         """Raises CommandError: then either this or the previous state is stored."""
         self._current.save(state)
 
-    def load_blocks(self, experiment_id: str) -> dict[int, tuple[Block, ...]]:
-        """The measurements of each period; unreadable blocks are omitted."""
-        found: dict[int, tuple[Block, ...]] = {}
-        for key in sorted(self._store.keys(BLOCKS)):
-            known = self._quarantine.read(self._block(key))
-            if known is not None and known.experiment_id == experiment_id:
-                found[known.period] = (*found.get(known.period, ()), known.block)
+    def load_blocks(self, experiment_id: str) -> Measurements:
+        """Nothing if they cannot be read, or are of another experiment."""
+        found = self._quarantine.read(self._blocks)
+        if found is None or found.experiment_id != experiment_id:
+            return Measurements(experiment_id)
         return found
 
-    def save_block(self, experiment_id: str, period: int, number: int, block: Block) -> None:
+    def save_blocks(self, found: Measurements) -> None:
         """Raises CommandError."""
-        key = f'{BLOCKS}{period}/{number:06d}'
-        self._block(key).save(_StoredBlock(experiment_id, period, rounded(block)))
-
-    def forget_blocks(self) -> None:
-        """Raises CommandError."""
-        for key in self._store.keys(BLOCKS):
-            self._block(key).save(None)
-
-    def _block(self, key: str) -> Stored[_StoredBlock]:
-        return Stored(self._store, key, _StoredBlock)
+        self._blocks.save(found)
 
 
-def _contradictions(state: ExperimentState) -> Iterator[str]:
+def contradictions(state: ExperimentState) -> Iterator[str]:
     request, ids = state.request, [osd.osd_id for osd in state.osds]
-    arms = {arm.name for arm in request.arms}
-    periods = request.plan.periods
-    planned = {n for period in periods for _, osds in period.arms for n in osds}
-    if len(arms) != len(request.arms) or not arms:
-        yield '"request.arms" is empty or names an arm twice'
-    if {name for period in periods for name, _ in period.arms} - arms:
-        yield '"request.plan" names an arm that is not in "request.arms"'
-    if len(set(ids)) != len(ids) or set(ids) != planned | set(request.plan.controls):
+    names = [arm.name for arm in request.arms]
+    planned = {n: arm for arm, osds in request.plan.arms for n in osds}
+    if not names or sorted(names) != sorted(name for name, _ in request.plan.arms):
+        yield '"request.arms" does not match "request.plan"'
+    if len(set(ids)) != len(ids) or {osd.osd_id: osd.arm for osd in state.osds} != planned:
         yield '"osds" does not match "request.plan"'
-    if {before.osd_id for before in state.before.osds} != set(ids):
-        yield '"before.osds" does not match "osds"'
-    if {osd.arm for osd in state.osds} - arms - {None}:
-        yield '"osds" names an arm that is not in "request.arms"'
-    if not 0 <= state.period < len(periods) or len(state.assigned) != state.period + 1:
-        yield '"period" does not match "request.plan" or "assigned"'
+    if {before.osd_id for before in state.before.osds} != {*ids, *request.plan.controls}:
+        yield '"before.osds" does not match "request.plan"'
     if (state.leg is None) != (state.leg_kind is None):
         yield '"leg" and "leg_kind" contradict each other'
     if state.leg is not None and not set(state.leg.request.order) <= set(ids):
         yield '"leg" has OSDs outside the experiment'
     if state.ended != (state.outcome is not None) or (state.ended and state.leg is not None):
         yield '"outcome" and "stage" contradict each other'
-
-
-def contradictions(state: ExperimentState) -> Iterator[str]:
-    yield from _contradictions(state)
     yield from contradictions_of_leg(state.leg) if state.leg is not None else ()

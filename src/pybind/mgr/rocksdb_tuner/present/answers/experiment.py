@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Literal, Optional, Union
 
-from ...judge.arms import Answer, Contrast
-from ...judge.records import Effect, SignalVerdict
-from ...notes import Amount, Count, InPlace, OsdId, Time
-from ...operations.experiment.records import DroppedArm as FoundDrop
-from ...operations.experiment.records import ExperimentArm as FoundArm
-from ...operations.experiment.records import ExperimentState, TracePoint
+from ...advise.experiment_plan import PlannedExperiment
+from ...judge.arms import Answer
+from ...judge.records import Effect, Predicted
+from ...notes import Among, Amount, Count, InPlace, OsdId, Time
+from ...operations.experiment.records import ExperimentArm as TriedArm
+from ...operations.experiment.records import ExperimentRequest, ExperimentState
+from ...operations.experiment.results import in_percent
+from ...operations.gates import GATES
 from ...operations.phases import Outcome
 from ...plan.experiment_design import ExperimentPlan as FoundPlan
+from ...plan.experiment_design import Refusal
 from ...units import format_time
 from ..experiments import (
     ArmVerdict,
     ExperimentPhase,
     arm_verdict,
-    measured_blocks,
-    percent_of,
     phase_of,
+    plan_summary,
     result_of,
+    risks,
+    start_command,
     summary_of,
+    unknowns,
 )
 
 _NAME = 'Name of the arm: the profile that it tries.'
@@ -48,17 +52,7 @@ class DroppedArm:
 
     reason: Annotated[str, 'The reason, as a phrase.']
     signals: Annotated[tuple[str, ...], 'Signals that got worse by more than their tolerance.']
-    period: Annotated[Count, 'Period in which it ended.']
-    block: Annotated[Count, 'Number of measured blocks of that period until then.']
-
-
-@dataclass(frozen=True)
-class PredictedGain:
-    """Predicted effect of an arm on the goal of the experiment."""
-
-    metric: Annotated[str, 'The metric that would change.']
-    low_percent: Annotated[float, 'Lower end of the 80% interval; negative is better.']
-    high_percent: Annotated[float, 'Upper end of the 80% interval.']
+    block: Annotated[Count, 'Number of measured blocks after the change until then.']
 
 
 @dataclass(frozen=True)
@@ -67,55 +61,15 @@ class ExperimentArm:
 
     name: Annotated[str, _NAME]
     options: Annotated[str, 'Option string of the arm.']
-    osds: Annotated[
-        tuple[OsdId, ...],
-        'OSDs of the arm in the current period, or in the first one before it begins.',
-    ]
+    osds: Annotated[tuple[OsdId, ...], 'OSDs of the arm.']
     predicted: Annotated[
-        Optional[PredictedGain], 'Prediction of the model and published figures; null: none.'
+        Optional[Predicted], 'Prediction of the model and published figures; null: none.'
     ]
     verdict: Annotated[Optional[ArmVerdict], 'Verdict so far; null: none yet.']
     effect: Annotated[
         tuple[ExperimentEffect, ...], 'Effect on each signal, the goal of the experiment first.'
     ]
     dropped: Annotated[Optional[DroppedArm], 'null if it was not dropped.']
-
-
-@dataclass(frozen=True)
-class PeriodArm:
-    """OSDs of one arm in one period."""
-
-    name: Annotated[str, _NAME]
-    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
-
-
-@dataclass(frozen=True)
-class ExperimentPeriod:
-    """A time in which no OSD changes its options."""
-
-    arms: Annotated[tuple[PeriodArm, ...], 'Empty in the first period, the baseline.']
-    blocks: Annotated[Count, 'Number of measured blocks.']
-    settle_blocks: Annotated[Count, 'Blocks before them for restarts and warm-up.']
-
-
-@dataclass(frozen=True)
-class TracedArm:
-    """The goal of the experiment in one arm, as known after one block."""
-
-    name: Annotated[str, _NAME]
-    estimate_percent: Annotated[Optional[float], 'Most likely change; null: unknown.']
-    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.']
-    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.']
-
-
-@dataclass(frozen=True)
-class TracedBlock:
-    """All remaining arms after one block."""
-
-    period: Annotated[Count, 'Period of the block.']
-    block: Annotated[Count, 'Number of measured blocks of that period.']
-    time: Annotated[Optional[Time], 'End of the block. ISO 8601, UTC.']
-    arms: Annotated[tuple[TracedArm, ...], 'The remaining arms.']
 
 
 @dataclass(frozen=True)
@@ -144,7 +98,9 @@ class ExperimentDesign:
     restarts: Annotated[
         Optional[Count], 'Planned restarts of OSDs, including the last; null: no plan.'
     ]
-    periods: Annotated[tuple[ExperimentPeriod, ...], 'Periods in order; the first is the baseline.']
+    planned_blocks: Annotated[
+        Optional[Count], 'Blocks of the baseline, and as many after the change; null: no plan.'
+    ]
 
 
 @dataclass(frozen=True)
@@ -158,11 +114,7 @@ class Experiment:
     arms: Annotated[tuple[ExperimentArm, ...], 'The compared option strings.']
     design: Annotated[ExperimentDesign, InPlace()]
     adopt: Annotated[bool, 'Whether the winner is applied to the group at the end.']
-    period: Annotated[Count, 'Current period; 0 is the baseline.']
     blocks: Annotated[Count, 'Number of measured blocks.']
-    trace: Annotated[
-        tuple[TracedBlock, ...], 'Effect of each arm on the signal after each block, oldest first.'
-    ]
     winner: Annotated[Optional[str], 'Best arm; null: none, or not yet.']
     conclusion: Annotated[
         Optional[Answer],
@@ -187,37 +139,58 @@ class Experiment:
     ended: Annotated[Optional[Time], 'End time; null while it is under way. ISO 8601, UTC.']
 
 
+@dataclass(frozen=True)
+class ExperimentRefusal:
+    """Why no experiment is possible, and the requirements."""
+
+    reason: Annotated[str, 'The reason, as a phrase.']
+    osds: Annotated[Optional[Count], 'Required size of the group; null: unknown, or none suffices.']
+    duration_s: Annotated[
+        Optional[Amount],
+        'Required duration with these OSDs; null: unknown, or none suffices.',
+    ]
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """Preview of `experiment start`."""
+
+    id: Annotated[Optional[str], 'Always null: nothing was started.']
+    phase: Annotated[ExperimentPhase, Among((ExperimentPhase.PLANNED,)), 'Always "planned".']
+    arms: Annotated[tuple[ExperimentArm, ...], 'Option strings to compare; without any effects.']
+    design: Annotated[ExperimentDesign, InPlace()]
+    winner: Annotated[Optional[str], 'Always null.']
+    conclusion: Annotated[Optional[Answer], 'Always null.']
+    summary: Annotated[str, 'The plan or the refusal, as a sentence.']
+    started: Annotated[Optional[Time], 'Always null.']
+    ended: Annotated[Optional[Time], 'Always null.']
+    refusal: Annotated[Optional[ExperimentRefusal], 'null if the experiment is possible.']
+    risk: Annotated[tuple[str, ...], 'Risks, in sentences.']
+    unknown: Annotated[tuple[str, ...], 'Limitations of the experiment, in sentences.']
+    gates: Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']
+    command: Annotated[str, 'Command that starts it.']
+
+
 def experiment_of(state: ExperimentState) -> Experiment:
     request, found = state.request, state.conclusion
+    plan, lead = request.plan, None if found is None else found.lead
+    effect = Effect.BETTER if lead is not None and lead.below else Effect.UNCLEAR
     return Experiment(
         kind='experiment',
         id=state.experiment_id,
         phase=phase_of(state),
         actor=request.actor,
         arms=tuple(_arm(state, arm) for arm in request.arms),
-        design=ExperimentDesign(
-            who=request.who,
-            signal=request.objective,
-            min_effect_percent=request.min_effect * 100,
-            max_duration_s=request.max_duration_s,
-            options_from=request.from_options,
-            controls=request.plan.controls,
-            detectable_percent=request.plan.detectable * 100,
-            unsafe_percent=request.plan.unsafe_detectable * 100,
-            duration_s=request.plan.duration_s,
-            block_s=request.plan.block_s,
-            restarts=request.plan.shape.changed * (request.plan.shape.periods + 1),
-            periods=periods_of(request.plan),
-        ),
+        design=_design(request, plan, plan.duration_s, plan.block_s),
         adopt=request.adopt,
-        period=state.period,
-        blocks=measured_blocks(state),
-        trace=tuple(map(_traced, state.trace)),
+        blocks=state.measured_blocks,
         winner=None if found is None else found.winner,
         conclusion=None if found is None else found.answer,
         summary=summary_of(state),
         runner_up=None if found is None else found.runner_up,
-        lead=None if found is None or found.lead is None else _lead(state, found.lead),
+        lead=None
+        if lead is None
+        else ExperimentEffect(request.objective, effect, *in_percent(lead)),
         within_percent=None if found is None or found.within is None else found.within * 100,
         unproven=() if found is None else found.unproven,
         paused_reason=state.paused_reason,
@@ -230,68 +203,84 @@ def experiment_of(state: ExperimentState) -> Experiment:
     )
 
 
-def periods_of(plan: FoundPlan) -> tuple[ExperimentPeriod, ...]:
-    return tuple(
-        ExperimentPeriod(
-            tuple(PeriodArm(name, osds) for name, osds in period.arms),
-            period.blocks,
-            period.settle_blocks,
-        )
-        for period in plan.periods
+def experiment_plan_of(planned: PlannedExperiment) -> ExperimentPlan:
+    plan = planned.plan
+    osds = {} if isinstance(plan, Refusal) else dict(plan.arms)
+    return ExperimentPlan(
+        id=None,
+        phase=ExperimentPhase.PLANNED,
+        arms=tuple(
+            ExperimentArm(
+                name=arm.name,
+                options=arm.options,
+                osds=osds.get(arm.name, ()),
+                predicted=arm.predicted,
+                verdict=None,
+                effect=(),
+                dropped=None,
+            )
+            for arm in planned.arms
+        ),
+        design=_design(planned, plan, planned.duration_s, planned.block_s),
+        winner=None,
+        conclusion=None,
+        summary=plan_summary(planned),
+        started=None,
+        ended=None,
+        refusal=ExperimentRefusal(plan.reason, plan.osds, plan.duration_s)
+        if isinstance(plan, Refusal)
+        else None,
+        risk=risks(planned),
+        unknown=unknowns(planned),
+        gates=GATES,
+        command=start_command(planned),
     )
 
 
-def _arm(state: ExperimentState, arm: FoundArm) -> ExperimentArm:
+def _design(
+    asked: Union[ExperimentRequest, PlannedExperiment],
+    plan: Union[FoundPlan, Refusal],
+    duration_s: Optional[float],
+    block_s: float,
+) -> ExperimentDesign:
+    found = plan if isinstance(plan, FoundPlan) else None
+    return ExperimentDesign(
+        who=asked.who,
+        signal=asked.objective,
+        min_effect_percent=asked.min_effect * 100,
+        max_duration_s=asked.max_duration_s,
+        options_from=asked.from_options,
+        controls=() if found is None else found.controls,
+        detectable_percent=None if plan.detectable is None else plan.detectable * 100,
+        unsafe_percent=None if plan.unsafe_detectable is None else plan.unsafe_detectable * 100,
+        duration_s=duration_s,
+        block_s=block_s,
+        restarts=None if found is None else found.restarts,
+        planned_blocks=None if found is None else found.blocks,
+    )
+
+
+def _arm(state: ExperimentState, arm: TriedArm) -> ExperimentArm:
     result = result_of(state, arm.name)
-    dropped = next((drop for drop in state.dropped if drop.name == arm.name), None)
+    signals = () if result is None else result.signals
     return ExperimentArm(
         name=arm.name,
         options=arm.options,
-        osds=_osds(state, arm.name),
-        predicted=None
-        if arm.predicted is None
-        else PredictedGain(
-            arm.predicted.metric, arm.predicted.low_percent, arm.predicted.high_percent
-        ),
+        osds=dict(state.request.plan.arms)[arm.name],
+        predicted=arm.predicted,
         verdict=arm_verdict(state, arm.name),
-        effect=_effects(() if result is None else result.signals, state.request.objective),
-        dropped=None if dropped is None else _drop(dropped),
-    )
-
-
-def _osds(state: ExperimentState, name: str) -> tuple[int, ...]:
-    """OSDs that run the arm, or will run it first."""
-    if state.period == 0 and not state.ended:
-        return next((osds for arm, osds in state.request.plan.periods[1].arms if arm == name), ())
-    return tuple(osd.osd_id for osd in state.osds if osd.arm == name)
-
-
-def _effects(signals: Iterable[SignalVerdict], objective: str) -> tuple[ExperimentEffect, ...]:
-    return tuple(
-        ExperimentEffect(
-            one.name, one.effect, one.change_percent, one.low_percent, one.high_percent
-        )
-        for one in sorted(signals, key=lambda signal: signal.name != objective)
-    )
-
-
-def _drop(found: FoundDrop) -> DroppedArm:
-    names = tuple(signal.name for signal in found.signals)
-    return DroppedArm(found.reason, names, found.period, found.block)
-
-
-def _traced(point: TracePoint) -> TracedBlock:
-    return TracedBlock(
-        point.period,
-        point.block,
-        format_time(point.time_s),
-        tuple(
-            TracedArm(arm.name, arm.estimate_percent, arm.low_percent, arm.high_percent)
-            for arm in point.arms
+        effect=tuple(
+            ExperimentEffect(
+                one.name, one.effect, one.change_percent, one.low_percent, one.high_percent
+            )
+            for one in sorted(signals, key=lambda signal: signal.name != state.request.objective)
+        ),
+        dropped=next(
+            (
+                DroppedArm(found.reason, tuple(one.name for one in found.signals), found.block)
+                for found in state.dropped
+                if found.name == arm.name
+            ),
+            None,
         ),
     )
-
-
-def _lead(state: ExperimentState, lead: Contrast) -> ExperimentEffect:
-    effect = Effect.BETTER if lead.below else Effect.UNCLEAR
-    return ExperimentEffect(state.request.objective, effect, *percent_of(lead))

@@ -48,7 +48,7 @@ def experiment_plan(planned: PlannedExperiment) -> str:
         pairs += _refusal(found)
     else:
         pairs += _precision(planned, found)
-    first = {} if isinstance(found, Refusal) else dict(found.periods[1].arms)
+    first = {} if isinstance(found, Refusal) else dict(found.arms)
     return sections(
         fields(pairs),
         _planned_arms(planned, first),
@@ -81,26 +81,22 @@ def _refusal(found: Refusal) -> list[tuple[str, str]]:
 
 
 def _precision(planned: PlannedExperiment, found: ExperimentPlan) -> list[tuple[str, str]]:
-    shape, limits = found.shape, experiment_limits()
+    limits = experiment_limits()
     detects = (
         f'differences of {found.detectable:.0%} or more in {limits.power:.0%} of cases, with a '
         f'total error rate of {limits.error_rate:.0%}'
     )
     duration = (
-        f'{format_duration(planned.duration_s)} without waiting for gates: a baseline and '
-        f'{_periods(shape.periods)} of {shape.blocks} blocks of {format_duration(found.block_s)}'
+        f'{format_duration(planned.duration_s)} without waiting for gates: {found.blocks} blocks '
+        f'of {format_duration(found.block_s)} before the change, and up to as many after it'
     )
     return [
         ('Detects', detects),
         ('Controls', f'osd.{format_ids(found.controls)} (unchanged)'),
         ('Duration', duration),
-        ('Restarts', f'{planned.restarts}, one OSD at a time'),
+        ('Restarts', f'{found.restarts}, one OSD at a time'),
         ('Noise', f'measured over the last {format_duration(planned.history_s)}'),
     ]
-
-
-def _periods(count: int) -> str:
-    return 'one period' if count == 1 else f'{count} periods, in which arms swap their OSDs,'
 
 
 def _planned_arms(planned: PlannedExperiment, first: dict[str, tuple[int, ...]]) -> str:
@@ -201,8 +197,7 @@ def _effect(shown: Experiment, number: int) -> str:
 
 def _dropped(shown: Experiment) -> list[str]:
     return [
-        f'{arm.name} in period {arm.dropped.period} after {arm.dropped.block} blocks: '
-        f'{arm.dropped.reason}'
+        f'{arm.name} after {arm.dropped.block} blocks: {arm.dropped.reason}'
         for arm in shown.arms
         if arm.dropped is not None
     ]

@@ -13,7 +13,7 @@ from ...operations.compaction.announce import in_words as campaign_in_words
 from ...operations.compaction.plan import CampaignPlan, Guard
 from ...operations.compaction.records import CampaignState, OsdCompaction
 from ...operations.compaction.rules import SLOW_WRITES
-from ...operations.experiment.alarm import why_failed as why_experiment_failed
+from ...operations.experiment.announce import why_failed as why_experiment_failed
 from ...operations.experiment.records import ExperimentState, Stage
 from ...operations.gates import NOT_ALLOWED, remedy_for
 from ...operations.history import HistoryRecord
@@ -143,11 +143,8 @@ def next_step_of_experiment(state: ExperimentState) -> Optional[str]:
         return 'wait for every OSD to be restored'
     if leg is not None:
         return f'wait for {_step_of(leg)}'
-    planned = state.request.plan.periods[state.period]
-    return (
-        f'wait for block {state.blocks + 1} of {planned.blocks} of '
-        f'{"the baseline" if state.period == 0 else f"period {state.period}"}'
-    )
+    measured = 'arms' if state.stage is Stage.MEASURING else 'baseline'
+    return f'wait for block {state.blocks + 1} of {state.request.plan.blocks} of the {measured}'
 
 
 def next_step_of_campaign(state: CampaignState, waits_for: Optional[str]) -> Optional[str]:

@@ -255,5 +255,5 @@ def test_each_name_has_one_replacement_everywhere() -> None:
     assert shown.experiment.failure is None
     assert shown.experiment.experiment_id == 'E7'
     best, other = (arm.name for arm in shown.experiment.request.arms[:2])
-    assert {gain.name for point in shown.experiment.trace for gain in point.arms} == {best, other}
+    assert {arm.name for arm in shown.experiment.results} == {best, other}
     assert not re.search('alice|bob|node|berlin|cellar|closet|zq', repr(shown))

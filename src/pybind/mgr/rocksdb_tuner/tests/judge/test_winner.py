@@ -108,9 +108,3 @@ def test_dropped_arm_does_not_win() -> None:
     assert to_end(found) == ('a',)
     reported = conclude(found, 0.1, over=False, ended=('b',))
     assert reported == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))
-
-
-def test_crash_ends_the_experiment_without_a_winner() -> None:
-    """Before anything that was measured."""
-    found = conclude(compared(arm('a', BETTER)), 0.1, over=False, failed=['b', 'a'])
-    assert found == Conclusion(Answer.FAILED, failed=('a', 'b'))

@@ -162,7 +162,7 @@ def test_every_part_of_the_module_is_reachable_from_its_first_import(loaded: Loa
     programs |= {
         f'rocksdb_tuner.{name}'
         for name in (
-            *(f'judge.{name}' for name in ('arms', 'crossover', 'experiment_limits', 'noise')),
+            *(f'judge.{name}' for name in ('arms', 'experiment_limits', 'noise')),
             *(f'judge.{name}' for name in ('sequential', 'slow_blocks', 'winner')),
             *(f'plan.experiment_{name}' for name in ('design', 'osds', 'precision')),
         )

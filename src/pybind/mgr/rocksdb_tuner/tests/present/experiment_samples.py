@@ -9,18 +9,16 @@ from rocksdb_tuner.advise.experiment_plan import PlannedExperiment, Question, pl
 from rocksdb_tuner.judge.arms import Answer, ArmResult, Conclusion, Contrast
 from rocksdb_tuner.judge.records import Effect, Predicted, SignalVerdict
 from rocksdb_tuner.operations.experiment.records import (
-    ArmGain,
     DroppedArm,
     ExperimentArm,
     ExperimentOsd,
     ExperimentRequest,
     ExperimentState,
     Stage,
-    TracePoint,
 )
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Before, OsdBefore
-from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod, Shape
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 
 from ..advise.experiment_builders import grounds
 from .samples import LZ4, NOW_S, PACIFIC_DEFAULT
@@ -42,14 +40,11 @@ def impossible() -> PlannedExperiment:
 
 def plan() -> ExperimentPlan:
     return ExperimentPlan(
-        periods=(
-            PlannedPeriod((), 6, 0),
-            PlannedPeriod(((BEST, (1, 4)), (OTHER, (2, 7))), 6, 2),
-            PlannedPeriod(((BEST, (2, 7)), (OTHER, (1, 4))), 6, 2),
-        ),
+        arms=((BEST, (1, 4)), (OTHER, (2, 7))),
         controls=CONTROLS,
+        blocks=6,
+        settle_blocks=2,
         block_s=600.0,
-        shape=Shape(2, 2, 4, 6, 2),
         detectable=0.08123,
         unsafe_detectable=0.142,
     )
@@ -82,12 +77,13 @@ def contrast(*percents: float) -> Contrast:
 
 def baseline() -> ExperimentState:
     """Nothing is changed yet."""
-    ids = (1, 4, 2, 7, *CONTROLS)
+    arms = {1: BEST, 2: OTHER, 4: BEST, 7: OTHER}
+    ids = (*arms, *CONTROLS)
     return ExperimentState(
         experiment_id='E7',
         request=request(),
         before=Before((), tuple(OsdBefore(n, PACIFIC_DEFAULT, 'default', 'pacific') for n in ids)),
-        osds=tuple(ExperimentOsd(n) for n in ids),
+        osds=tuple(ExperimentOsd(n, arm) for n, arm in arms.items()),
         started_s=NOW_S - 9000,
         updated_s=NOW_S - 2,
         stage=Stage.BASELINE,
@@ -96,9 +92,8 @@ def baseline() -> ExperimentState:
 
 
 def measuring() -> ExperimentState:
-    """The second period; one arm was dropped."""
+    """One arm was dropped."""
     started = baseline()
-    arms = {2: BEST, 7: BEST}
     signals = (
         SignalVerdict('op_w_latency_ms', Effect.SAME, -1.0, -5.0, 4.0),
         SignalVerdict(OBJECTIVE, Effect.UNCLEAR, -12.5, -27.1, 4.3),
@@ -107,28 +102,15 @@ def measuring() -> ExperimentState:
     worse = SignalVerdict(OBJECTIVE, Effect.WORSE, 31.0, 18.2, 45.9)
     return replace(
         started,
-        osds=tuple(replace(osd, arm=arms.get(osd.osd_id)) for osd in started.osds),
+        osds=tuple(replace(osd, changed=osd.arm == BEST) for osd in started.osds),
         stage=Stage.MEASURING,
-        period=2,
-        assigned=((), started.request.plan.periods[1].arms, ((BEST, (2, 7)),)),
-        blocks=1,
+        legs=2,
+        blocks=5,
         results=(
             ArmResult(BEST, contrast(-12.5, -27.1, 4.3), signals),
             ArmResult(OTHER, contrast(31.0, 18.2, 45.9), (worse,)),
         ),
-        dropped=(DroppedArm(OTHER, 'worse: kv_sync time per write', (worse,), 1, 4),),
-        trace=(
-            *(
-                TracePoint(
-                    NOW_S - 6000 + 600 * block,
-                    1,
-                    block,
-                    (ArmGain(BEST, -10.0, None, None), ArmGain(OTHER, 31.0, 10.0, 50.0)),
-                )
-                for block in range(1, 7)
-            ),
-            TracePoint(NOW_S - 10, 2, 1, (ArmGain(BEST, -12.5, -27.1, 4.3),)),
-        ),
+        dropped=(DroppedArm(OTHER, 'worse: kv_sync time per write', (worse,), 4),),
     )
 
 
@@ -154,7 +136,7 @@ def ended(answer: Answer = Answer.WINNER) -> ExperimentState:
     failed = answer is Answer.FAILED
     return replace(
         state,
-        osds=tuple(replace(osd, arm=None) for osd in state.osds),
+        osds=tuple(replace(osd, changed=False) for osd in state.osds),
         stage=Stage.FAILED if failed else Stage.DONE,
         results=(ArmResult(BEST, contrast(-12.5, -18.1, -6.3), (better,)), state.results[1]),
         crashed=(OTHER,) if failed else (),

@@ -60,7 +60,7 @@ def test_state_is_shown_in_every_format(states: dict[str, ExperimentState], stag
 def test_next_step_is_shown(states: dict[str, ExperimentState]) -> None:
     reported = {stage: next_step_of_experiment(state) for stage, state in states.items()}
     assert reported['baseline'] == 'wait for block 1 of 3 of the baseline'
-    assert reported['measuring'] == 'wait for block 1 of 3 of period 1'
+    assert reported['measuring'] == 'wait for block 1 of 3 of the arms'
     assert reported['restoring'] == 'wait for every OSD to be restored'
     assert (reported['changing'] or '').startswith('wait for osd.')
     assert 'ceph rocksdb-tuner recommend' in (reported['done'] or '')

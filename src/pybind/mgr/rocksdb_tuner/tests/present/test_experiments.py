@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from rocksdb_tuner.judge.arms import Answer
-from rocksdb_tuner.operations.experiment.history import record_of
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
+from rocksdb_tuner.operations.experiment.results import record_of
 from rocksdb_tuner.plan.experiment_design import Refusal
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.present.experiments import (
     ArmVerdict,
     arm_verdict,
-    measured_blocks,
     summary_of,
     unknowns,
     would_take,
@@ -99,7 +98,7 @@ def test_refusal_shows_its_requirements() -> None:
         'osds': 40,
         'duration_s': None,
     }
-    assert (found['risk'], found['unknown'], found['periods']) == ([], [], [])
+    assert (found['risk'], found['unknown'], found['planned_blocks']) == ([], [], None)
     assert (found['duration_s'], found['restarts'], found['detectable_percent']) == (None,) * 3
     text = views.show('experiment-plan', experiments.impossible(), 'plain')
     assert 'Not possible here: 2 arms of 2 OSDs' in text
@@ -130,14 +129,14 @@ def test_unknown_plan_values_are_reported() -> None:
     assert len(unknowns(planned)) == 1
     less = replace(planned, history_s=600.0, fill_s=None, unmeasured=('op_w_latency_ms',))
     text = ' '.join(unknowns(less))
-    assert 'measured over 10m, less than two periods' in text
+    assert 'measured over 10m, less than the experiment takes' in text
     assert 'memtable flushes is unknown' in text
     assert 'The noise of the client write latency is unknown' in text
 
 
 def test_arms_have_their_osds_verdicts_and_drops() -> None:
     first, second = shown('measuring')['arms']
-    assert (first['osds'], first['verdict'], first['dropped']) == ([2, 7], 'unclear', None)
+    assert (first['osds'], first['verdict'], first['dropped']) == ([1, 4], 'unclear', None)
     assert [effect['signal'] for effect in first['effect']] == [
         'kv_sync_ms_per_txn',
         'op_w_latency_ms',
@@ -145,35 +144,22 @@ def test_arms_have_their_osds_verdicts_and_drops() -> None:
     ]
     assert first['effect'][2]['estimate_percent'] is None
     assert first['predicted']['low_percent'] == -30
-    assert (second['osds'], second['verdict'], second['predicted']) == ([], 'worse', None)
+    assert (second['osds'], second['verdict'], second['predicted']) == ([2, 7], 'worse', None)
     assert second['dropped'] == {
         'reason': 'worse: kv_sync time per write',
         'signals': ['kv_sync_ms_per_txn'],
-        'period': 1,
         'block': 4,
     }
     assert [arm['osds'] for arm in shown('baseline')['arms']] == [[1, 4], [2, 7]]
     assert [arm['verdict'] for arm in shown('baseline')['arms']] == [None, None]
 
 
-def test_lanes_have_each_block_with_intervals() -> None:
-    trace = shown('measuring')['trace']
-    assert [(point['period'], point['block']) for point in trace][-2:] == [(1, 6), (2, 1)]
-    assert trace[0]['arms'][0] == {
-        'name': BEST,
-        'estimate_percent': -10.0,
-        'low_percent': None,
-        'high_percent': None,
-    }
-    assert [arm['name'] for arm in trace[-1]['arms']] == [BEST]
-
-
 @pytest.mark.parametrize(
     ('name', 'summary'),
     [
         ('baseline', 'Measuring the baseline, block 2 of 6.'),
-        ('measuring', 'Measuring period 2 of 2, block 1 of 6.'),
-        ('changing', 'Changing OSDs for period 2 of 2.'),
+        ('measuring', 'Measuring the arms, block 5 of 6.'),
+        ('changing', 'Changing the OSDs of the arms.'),
         ('restoring', 'Restoring the OSDs.'),
         ('paused', 'Waiting: paused by client.admin.'),
         (
@@ -232,8 +218,8 @@ def test_verdicts_of_arms() -> None:
     assert arm_verdict(replace(state, dropped=()), OTHER) is ArmVerdict.WORSE
     bare = replace(state.results[0], signals=())
     assert arm_verdict(replace(state, results=(bare,)), BEST) is None
-    assert measured_blocks(state) == 13
-    assert measured_blocks(experiments.baseline()) == 2
+    assert state.measured_blocks == 11
+    assert experiments.baseline().measured_blocks == 2
 
 
 def test_history_has_the_result_of_an_experiment() -> None:

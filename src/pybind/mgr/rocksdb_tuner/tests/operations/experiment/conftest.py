@@ -9,7 +9,6 @@ import pytest
 from rocksdb_tuner.observe.details import read_slow_events
 from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
-from rocksdb_tuner.operations.experiment.history import record_of
 from rocksdb_tuner.operations.experiment.records import (
     ExperimentArm,
     ExperimentRequest,
@@ -17,10 +16,11 @@ from rocksdb_tuner.operations.experiment.records import (
     LegKind,
     Stage,
 )
+from rocksdb_tuner.operations.experiment.results import record_of
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import OsdStep, in_flight
 from rocksdb_tuner.operations.rollout.rules import Limits
-from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod, Shape
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import TICK_S, Run
 
@@ -41,25 +41,14 @@ def plan(
     columns: tuple[tuple[int, ...], ...] = ((0, 3), (1, 4), (2, 6)),
     controls: tuple[int, ...] = (5, 7, 8),
     blocks: int = 3,
-    periods: int = 1,
     settle_blocks: int = 1,
 ) -> ExperimentPlan:
-    """Every arm has each column in turn."""
-    following = [
-        PlannedPeriod(
-            tuple(
-                (name, columns[(number + period) % len(arms)]) for number, name in enumerate(arms)
-            ),
-            blocks,
-            settle_blocks,
-        )
-        for period in range(periods)
-    ]
     return ExperimentPlan(
-        periods=(PlannedPeriod((), blocks, 0), *following),
+        arms=tuple(zip(arms, columns)),
         controls=controls,
+        blocks=blocks,
+        settle_blocks=settle_blocks,
         block_s=BLOCK_S,
-        shape=Shape(len(arms), len(columns[0]), len(controls), blocks, periods),
         detectable=0.1,
         unsafe_detectable=0.2,
     )
@@ -67,11 +56,10 @@ def plan(
 
 def request(planned: Optional[ExperimentPlan] = None, **changes: object) -> ExperimentRequest:
     found = planned or plan()
-    names = dict.fromkeys(name for p in found.periods for name, _ in p.arms)
     fields = {
         'who': 'osd',
         'actor': 'client.admin',
-        'arms': tuple(ExperimentArm(name, STRINGS[name]) for name in names),
+        'arms': tuple(ExperimentArm(name, STRINGS[name]) for name, _ in found.arms),
         'plan': found,
         'objective': 'kv_sync_ms_per_txn',
         'min_effect': 0.1,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.operations.experiment.alarm import why_failed, why_waiting
+from rocksdb_tuner.operations.experiment.announce import why_failed, why_waiting
 from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState, in_flight
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
 from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.experiment.records import LegKind, Stage
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.records import OsdStep, in_flight
+from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
 
 from .conftest import (
     SLOW,
-    STRINGS,
     ExperimentRun,
     at_step,
     measuring,
@@ -89,7 +84,7 @@ def test_worse_arm_is_restored_while_the_others_are_measured(
     run.come_to(lambda state: state.leg_kind is LegKind.DROP)
     state = run.come_to(lambda state: state.leg is None)
     assert measuring(state)
-    assert {osd.osd_id for osd in state.osds if osd.arm is not None} == {0, 3, 2, 6}
+    assert {osd.osd_id for osd in state.osds if osd.changed} == {0, 3, 2, 6}
     assert {run.cluster.runs(n) for n in (1, 4)} == {DEFAULTS['pacific']}
     run.finish()
     assert restored(run)
@@ -172,30 +167,14 @@ def test_osd_without_effect_ends_the_experiment_and_is_no_crash(run: ExperimentR
     assert 'without effect' in (state.failure or '')
 
 
-def test_host_reboot_is_no_crash(run: ExperimentRun) -> None:
-    """Its OSDs are checked again, and measured after the settle time."""
+def test_host_reboot_ends_the_experiment_and_is_no_crash(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=6), min_effect=0.0001))
     run.come_to(lambda state: measuring(state) and state.blocks > 0)
     for n in (3, 4, 5):
         run.cluster.restart_by_hand(n)
-    run.come_to(lambda state: state.leg_kind is LegKind.RECHECK)
-    state = run.come_to(lambda state: state.leg is None and not state.settle_due)
-    assert state.crashed == ()
     state = run.finish()
-    assert state.outcome is Outcome.DONE
-    assert restored(run)
-
-
-def test_osd_that_does_not_return_with_its_host_ends_its_arm(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=9)))
-    run.come_to(lambda state: measuring(state) and state.blocks > 0)
-    for n in (3, 4, 5):
-        run.cluster.restart_by_hand(n)
-    run.cluster.osds[3].broken = True
-    run.come_to(lambda state: state.crashed != (), 3000)
-    run.cluster.osds[3].broken = False
-    state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.FAILED, ('fast',))
+    assert (state.outcome, state.crashed) == (Outcome.FAILED, ())
+    assert state.failure == 'osd.3 restarted together with other OSDs'
     assert restored(run)
 
 
@@ -209,37 +188,10 @@ def test_host_reboot_during_changes_of_others_is_no_crash(run: ExperimentRun) ->
         )
     )
     # osd.0 has its arm already, osd.2 settles.
-    for n in (0, 1, 2):
+    for n in (0, 1, 2, 7, 8):
         run.cluster.restart_by_hand(n)
-    for n in (7, 8):
-        run.cluster.restart_by_hand(n)
-    run.come_to(lambda state: state.leg_kind is LegKind.RECHECK)
     state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.DONE, ())
-    assert restored(run)
-
-
-@pytest.mark.usefixtures('one_step_a_tick')
-def test_restart_is_required_even_if_an_arm_equals_the_previous_options(run: ExperimentRun) -> None:
-    """While an OSD goes from another arm to that one, its process may run either."""
-    wanted = request(
-        plan(('fast', 'slow'), columns=((0, 3), (1, 4)), periods=2, blocks=1), min_effect=0.0001
-    )
-    current = replace(wanted.arms[1], options=DEFAULTS['pacific'])
-    run.clients.factors = {}
-    run.begin(replace(wanted, arms=(wanted.arms[0], current)))
-    # osd.0 goes from "fast" to what it ran before the experiment.
-    run.come_to(
-        lambda state: (
-            state.period == 2
-            and at_step(state, OsdStep.RESTART_DUE)
-            and state.leg is not None
-            and in_flight(state.leg).osd_id == 0  # type: ignore[union-attr]
-        )
-    )
-    assert run.cluster.runs(0) == STRINGS['fast']
-    run.experiment.abort('client.a', run.cluster.now_s)
-    run.finish()
+    assert (state.outcome, state.crashed) == (Outcome.FAILED, ())
     assert restored(run)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from rocksdb_tuner.judge.arms import Answer
-from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
-from .conftest import STRINGS, ExperimentRun, plan, request
+from .conftest import ExperimentRun
 
 
 def test_better_string_is_found_and_everything_restored(run: ExperimentRun) -> None:
@@ -23,16 +22,3 @@ def test_better_string_is_found_and_everything_restored(run: ExperimentRun) -> N
     run.tick()
     assert [found.experiment_id for found in run.winners] == ['E1']
     assert [record.rollout_id for record in run.driver.history] == ['E1']
-
-
-def test_every_column_runs_every_arm_in_a_crossover(run: ExperimentRun) -> None:
-    """OSDs swap arms between periods."""
-    run.clients.factors = {}
-    run.begin(request(plan(periods=3, blocks=3), min_effect=0.0001))
-    seen: set[tuple[int, str]] = set()
-    while not run.now.ended:
-        run.tick()
-        seen |= {(n, run.cluster.runs(n)) for n in run.cluster.osds}
-    assert {(n, STRINGS[name]) for n in (0, 1, 2, 3, 4, 6) for name in STRINGS} <= seen
-    assert run.now.stage is Stage.DONE
-    assert run.cluster.entries_of() == {}

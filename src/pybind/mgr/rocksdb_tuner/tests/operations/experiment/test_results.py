@@ -11,7 +11,7 @@ from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.judge.predictions import PredictionResult
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.admission import request_of
-from rocksdb_tuner.operations.experiment.history import measured_arms, record_of
+from rocksdb_tuner.operations.experiment.results import measured_arms, record_of
 from rocksdb_tuner.operations.rollout.history import comparisons, track_record
 from rocksdb_tuner.tests.present import experiment_samples as experiments
 from rocksdb_tuner.tests.present import samples

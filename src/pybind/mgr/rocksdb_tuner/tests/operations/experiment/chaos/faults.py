@@ -7,18 +7,15 @@ from dataclasses import replace
 from typing import Any, Callable
 
 from rocksdb_tuner.operations import gates
-from rocksdb_tuner.operations.experiment import (
-    driving,
-    judging,
-    legs,
-    machine,
-    measuring,
-    states,
-    watching,
-)
+from rocksdb_tuner.operations.experiment import judging, legs, measuring, states, watching
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
-from rocksdb_tuner.operations.experiment.records import ExperimentEnding, LegKind
+from rocksdb_tuner.operations.experiment.records import (
+    ExperimentEnding,
+    ExperimentState,
+    LegKind,
+    Stage,
+)
 from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout import osd_step, rollback, rules
@@ -50,32 +47,30 @@ def entries_written(patch: Patch, change: Callable[[SetEntry], SetEntry]) -> Non
 
 
 def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, str]]) -> None:
-    by_turns = machine._by_turns
-    patch.everywhere(by_turns, lambda state: change(state, by_turns(state)))
+    """Give OSDs other arms than planned."""
+    begin = legs.change
+
+    def mistaken(state: Any, osd_ids: Any) -> Any:
+        arms = change(state, {n: state.osd(n).arm for n in osd_ids})
+        leg = begin(state, arms)
+        strings = {n: state.request.options(arm) for n, arm in arms.items()}
+        wrong = replace(
+            leg.leg.request,  # type: ignore[union-attr]
+            targets=tuple(strings.items()),
+            final_entries=tuple((f'osd.{n}', string) for n, string in strings.items()),
+        )
+        return replace(leg, leg=replace(leg.leg, request=wrong))  # type: ignore[type-var]
+
+    patch.everywhere(begin, mistaken)
 
 
 def arms_reversed(_: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
     return dict(zip(turns, [*turns.values()][::-1]))
 
 
-def next_period(patch: Patch) -> None:
-    planned = states.planned_arms
-
-    def following(state: Any, period: int) -> Any:
-        last = len(state.request.plan.periods) - 1
-        return planned(state, period % last + 1 if period else 0)
-
-    patch.attribute(machine, 'planned_arms', following)
-    assigned = machine.ExperimentMachine._measuring
-
-    def measuring_as_planned(self: Any, state: Any, *args: Any) -> Any:
-        after = assigned(self, state, *args)
-        if len(after.assigned) == len(state.assigned):
-            return after
-        right = tuple(planned(after, after.period).items())
-        return replace(after, assigned=(*after.assigned[:-1], right))
-
-    patch.attribute(ExperimentMachine, '_measuring', measuring_as_planned)
+def swapped_unnoticed(patch: Patch) -> None:
+    turns(patch, arms_reversed)
+    foreign_changes_ignored(patch)
 
 
 def samples_for_a_second(patch: Patch) -> None:
@@ -116,7 +111,8 @@ def last_block_is_lost(patch: Patch) -> None:
     load = ExperimentStorage.load_blocks
 
     def without_last(self: ExperimentStorage, experiment_id: str) -> Any:
-        return {n: blocks[:-1] for n, blocks in load(self, experiment_id).items()}
+        found = load(self, experiment_id)
+        return replace(found, before=found.before[:-1], after=found.after[:-1])
 
     patch.attribute(ExperimentStorage, 'load_blocks', without_last)
 
@@ -208,43 +204,51 @@ def measured_in_any_case(patch: Patch, **changes: Any) -> None:
 # -- how it ends
 
 
-def dropped_arms_continue(patch: Patch) -> None:
-    def planned_arms(state: Any, period: int) -> Any:
-        here = {osd.osd_id for osd in states.taking_part(state)}
-        return {
-            name: tuple(n for n in osds if n in here)
-            for name, osds in state.request.plan.periods[period].arms
-        }
+def dropped_arms_are_tried_again(patch: Patch) -> None:
+    back = ExperimentMachine._back
+    left = ExperimentState.remaining.fget  # type: ignore[attr-defined]
 
-    patch.everywhere(states.planned_arms, planned_arms)
-    patch.everywhere(watching.too_small, lambda _: ())
+    def again(self: Any, state: Any, *args: Any) -> Any:
+        after = back(self, state, *args)
+        ends = after.leg is not None or after.ended
+        return after if ends else replace(after, stage=Stage.CHANGING)
+
+    def remaining(state: Any) -> Any:
+        changing = state.stage is Stage.CHANGING
+        return tuple(arm.name for arm in state.request.arms) if changing else left(state)
+
+    patch.attribute(ExperimentMachine, '_back', again)
+    patch.attribute(ExperimentState, 'remaining', property(remaining))
 
 
 def crash_is_only_recorded(patch: Patch) -> None:
     patch.everywhere(
         judging.failed, lambda state, arms, _: replace(state, crashed=tuple(sorted(arms)))
     )
-    patch.everywhere(
-        driving._leg_failed,
-        lambda _, state, *__: replace(legs.merged(state), leg=None, leg_kind=None),
+    patch.attribute(
+        ExperimentMachine,
+        '_restore',
+        lambda _, state, *__: replace(legs.merged(state), leg=None, leg_kind=None, ending=None),
     )
 
 
 def ends_without_restoring(patch: Patch) -> None:
-    patch.everywhere(driving.restore, lambda _, state, __, now_s: states.finished(state, now_s))
+    patch.attribute(
+        ExperimentMachine, '_restore', lambda _, state, __, now_s: states.finished(state, now_s)
+    )
 
 
 def one_osd_is_skipped(patch: Patch) -> None:
     back = legs.back
 
-    def but_one(state: Any, kind: LegKind, osd_ids: Any, same: Any) -> Any:
+    def but_one(state: Any, kind: LegKind, osd_ids: Any) -> Any:
         ids = sorted(osd_ids)
         if state.leg is not None or len(ids) < 2:
-            return back(state, kind, ids, same)
-        turned = back(state, kind, ids[1:], same)
+            return back(state, kind, ids)
+        turned = back(state, kind, ids[1:])
         return replace(
             turned,
-            osds=tuple(replace(o, arm=None) if o.osd_id == ids[0] else o for o in turned.osds),
+            osds=tuple(replace(o, changed=o.changed and o.osd_id != ids[0]) for o in turned.osds),
         )
 
     patch.everywhere(back, but_one)
@@ -253,12 +257,12 @@ def one_osd_is_skipped(patch: Patch) -> None:
 def any_running_process_accepted(patch: Patch) -> None:
     """A restoring leg skips the restart of an OSD of which only the entry was restored."""
 
-    def whole(osd: Any) -> Any:
-        return OsdProgress(
-            osd.osd_id, OsdStep.SETTING, nonce_before=osd.nonce, restart_needed=False
-        )
+    def whole(osd_id: int, *args: Any, restart_needed: bool = False, **named: Any) -> Any:
+        if not restart_needed:
+            return OsdProgress(osd_id, *args, **named)
+        return OsdProgress(osd_id, OsdStep.SETTING, nonce_before=named['nonce_after'])
 
-    patch.everywhere(legs._whole, whole)
+    patch.attribute(legs, 'OsdProgress', whole)
 
 
 def crash_counts_as_success(patch: Patch) -> None:
@@ -271,8 +275,9 @@ def crash_counts_as_success(patch: Patch) -> None:
 
 
 def no_conclusion(patch: Patch) -> None:
+    concluded = judging.concluded
     patch.everywhere(
-        judging._end, lambda state, _, reason=None: states.ending(state, Outcome.DONE, reason)
+        concluded, lambda *args, **named: replace(concluded(*args, **named), conclusion=None)
     )
 
 
@@ -296,4 +301,11 @@ def blocks_are_not_counted(patch: Patch) -> None:
     found = measuring.Measuring.found
     patch.attribute(
         measuring.Measuring, 'found', lambda self, state: found(self, state)._replace(blocks=0)
+    )
+
+
+def restored_osds_are_measured(patch: Patch) -> None:
+    patch.everywhere(
+        measuring.measured_osds,
+        lambda state: (*state.request.plan.changed, *state.request.plan.controls),
     )

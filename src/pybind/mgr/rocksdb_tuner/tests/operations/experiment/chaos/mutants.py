@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Callable, NamedTuple
 
 from rocksdb_tuner.operations import gates
-from rocksdb_tuner.operations.experiment import driving
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
+from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
 from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
 from rocksdb_tuner.tests.chaos.chaos_events import ChaosEvent
@@ -47,10 +47,6 @@ def _several(planned: Schedule) -> bool:
     return len(planned.request.arms) > 1
 
 
-def _crossing(planned: Schedule) -> bool:
-    return len(planned.request.plan.periods) > 2
-
-
 def _bad(planned: Schedule) -> bool:
     return planned.bad is not None
 
@@ -66,8 +62,11 @@ def _paused_for_long(planned: Schedule) -> bool:
 
 
 def _slow_dropped(planned: Schedule) -> bool:
-    names = {arm.name for arm in planned.request.arms}
-    return 'slow' in names and len(planned.request.plan.periods) > 2 and planned.bad is None
+    """While another arm is measured further."""
+    asked = planned.request
+    names = [arm.name for arm in asked.arms]
+    long = asked.plan.blocks > 1 and asked.min_effect < 0.01
+    return names == ['slow', 'same'] and long and planned.bad is None
 
 
 MUTANTS = (
@@ -96,11 +95,16 @@ MUTANTS = (
     ),
     Mutant(
         'arms are swapped',
-        Rule.OF_ITS_PERIOD,
+        Rule.OF_ITS_ARM,
         lambda patch: faults.turns(patch, faults.arms_reversed),
         needs=_several,
     ),
-    Mutant('the next period comes first', Rule.OF_ITS_PERIOD, faults.next_period, needs=_crossing),
+    Mutant(
+        'the last OSD gets the first arm',
+        Rule.OF_ITS_ARM,
+        lambda patch: faults.turns(patch, lambda s, t: {**t, [*t][-1]: s.request.arms[0].name}),
+        needs=_several,
+    ),
     Mutant('legs are not stored', Rule.SAVED_BEFORE, faults.legs_are_not_stored),
     Mutant('each state is stored a step late', Rule.SAVED_BEFORE, faults.stored_a_step_late),
     Mutant(
@@ -180,9 +184,9 @@ MUTANTS = (
         _FAILOVERS,
     ),
     Mutant(
-        'dropped arms go on',
+        'a dropped arm is tried again',
         Rule.DROPPED_STAYS_OFF,
-        faults.dropped_arms_continue,
+        faults.dropped_arms_are_tried_again,
         needs=_slow_dropped,
     ),
     Mutant(
@@ -199,24 +203,17 @@ MUTANTS = (
         Rule.UNDISTURBED,
         lambda patch: faults.measured_in_any_case(patch, leg=None, stage=Stage.MEASURING),
     ),
+    Mutant('swapped arms are not seen', Rule.RIGHT_ARM, faults.swapped_unnoticed, needs=_several),
     Mutant(
-        'arms swap their OSDs on paper',
+        'restored OSDs are measured',
         Rule.RIGHT_ARM,
-        lambda patch: faults.turns(patch, lambda s, turns: turns if s.period == 1 else {}),
-        needs=_crossing,
-    ),
-    Mutant(
-        'the last OSD of a swap keeps its arm',
-        Rule.RIGHT_ARM,
-        lambda patch: faults.turns(
-            patch, lambda s, turns: turns if s.period == 1 else dict([*turns.items()][:-1])
-        ),
-        needs=_crossing,
+        faults.restored_osds_are_measured,
+        needs=_slow_dropped,
     ),
     Mutant(
         'blocks are not stored',
         Rule.EVIDENCE_KEPT,
-        lambda patch: patch.attribute(ExperimentStorage, 'save_block', lambda *_: None),
+        lambda patch: patch.attribute(ExperimentStorage, 'save_blocks', lambda *_: None),
         (ChaosEvent.FAIL_OVER,),
     ),
     Mutant(
@@ -242,6 +239,6 @@ MUTANTS = (
     Mutant(
         'a leg back never ends',
         Rule.ENDS,
-        lambda patch: patch.everywhere(driving._back, lambda _, state, *__: state),
+        lambda patch: patch.attribute(ExperimentMachine, '_back', lambda _, state, *__: state),
     ),
 )

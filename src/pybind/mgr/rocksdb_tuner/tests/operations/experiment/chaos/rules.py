@@ -10,7 +10,7 @@ class Rule(Enum):
 
     AS_REQUESTED = 'own entries of planned OSDs get the string of an arm or what they had'
     ONLY_PLANNED = 'no more OSDs than planned are off their old string'
-    OF_ITS_PERIOD = 'an OSD gets the string of the arm that it has in this period'
+    OF_ITS_ARM = 'an OSD gets the string of its arm'
     SAVED_BEFORE = 'every action was stored before'
     ONE_DOWN = 'the experiment never has two OSDs down'
     ONE_OUTSTANDING = 'no restart is requested while another one may still happen'

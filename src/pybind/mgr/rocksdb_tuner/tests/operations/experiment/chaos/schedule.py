@@ -156,9 +156,8 @@ class Schedule:
 
     def lines(self) -> Iterator[str]:
         """The schedule, for people."""
-        periods = self.request.plan.periods
         yield f'seed {self.seed}: {self.topology}; own entries {self.own}, shared {self.shared}'
-        yield f'periods {[dict(p.arms) for p in periods]}, controls {self.request.plan.controls}'
+        yield f'arms {dict(self.request.plan.arms)}, controls {self.request.plan.controls}'
         yield f'bad arm {self.bad}, sampled every {self.sample_every_s:g} s, forgets={self.forgets}'
         for chain in self.events:
             yield '  ' + '; then '.join(map(str, chain))
@@ -169,7 +168,7 @@ def schedule(seed: str) -> Schedule:
     dice = random.Random(seed)
     topology = _topology(dice)
     osds = list(range(len(topology.spots)))
-    arms = dice.choice((('fast',), ('fast', 'slow'), ('fast', 'same'), ('fast', 'slow', 'same')))
+    arms = dice.choice((('fast',), ('fast', 'slow'), ('slow', 'same'), ('fast', 'slow', 'same')))
     changed = sorted(dice.sample(osds, 2 * len(arms)))
     columns = tuple((changed[number], changed[number + len(arms)]) for number in range(len(arms)))
     controls = tuple(n for n in osds if n not in changed)[:4]
@@ -178,7 +177,6 @@ def schedule(seed: str) -> Schedule:
         columns=columns,
         controls=controls,
         blocks=dice.choice((1, 2, 3)),
-        periods=dice.randrange(1, len(arms) + 1),
         settle_blocks=dice.choice((0, 1)),
     )
     return Schedule(

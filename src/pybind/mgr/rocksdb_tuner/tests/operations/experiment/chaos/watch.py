@@ -9,7 +9,7 @@ from typing import Optional
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.measuring import measured_osds
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
-from rocksdb_tuner.operations.experiment.storage import BLOCKS, ExperimentStorage
+from rocksdb_tuner.operations.experiment.storage import BLOCKS, ExperimentStorage, Measurements
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.plan.records import OPTION
@@ -54,7 +54,7 @@ class Watch(Checks[Rule]):
         self.before = self.cluster.entries_of()
         request = planned.request
         self._strings = {arm.options: arm.name for arm in request.arms}
-        self._columns = {n for p in request.plan.periods for _, osds in p.arms for n in osds}
+        self._columns = set(request.plan.changed)
         self._old = {n: self.cluster.runs(n) for n in self.cluster.osds}
         self.cluster.on_command = self.check
         world.on_takeover = self.taken_over
@@ -134,17 +134,9 @@ class Watch(Checks[Rule]):
         if value is None or value == before or value not in self._strings:
             return
         arm = self._strings[value]
-        previous = [p for p in state.assigned if osd_id in dict(p).get(arm, ())]
-        # One that was replaced meanwhile gets back what it had, until all are restored.
-        turned = leg.direction is Direction.RECOVER or osd_id in self.others
-        recovers = turned and bool(previous)
-        self.require(
-            Rule.OF_ITS_PERIOD, recovers or osd_id in dict(state.assigned[-1])[arm], reported
-        )
+        self.require(Rule.OF_ITS_ARM, osd_id in dict(state.request.plan.arms)[arm], reported)
         dropped = {found.name for found in state.dropped}
-        self.require(
-            Rule.DROPPED_STAYS_OFF, recovers or (arm not in dropped and not state.crashed), reported
-        )
+        self.require(Rule.DROPPED_STAYS_OFF, arm not in dropped and not state.crashed, reported)
         # A started OSD is finished.
         started = self._started == (leg.rollout_id, osd_id)
         self._started = leg.rollout_id, osd_id
@@ -226,19 +218,17 @@ class Watch(Checks[Rule]):
             if entries.get(f'osd.{n}') in set(self._strings) - {self.before.get(f'osd.{n}')}
         }
         self.require(Rule.ONLY_PLANNED, off <= self._columns, f'{off}')
-        most = self.planned.request.plan.shape.arm_osds
-        # Where OSDs swap arms, the first of two may have its new one already.
-        steady = state.stage is Stage.MEASURING and state.leg is None
-        if steady or (state.period == 1 and not state.ended):
-            arms = Counter(self._strings[entries[f'osd.{n}']] for n in off)
-            self.require(Rule.ONLY_PLANNED, max(arms.values(), default=0) <= most, f'{arms}')
+        arms = Counter(self._strings[entries[f'osd.{n}']] for n in off)
+        most = max(len(osds) for _, osds in self.planned.request.plan.arms)
+        self.require(Rule.ONLY_PLANNED, max(arms.values(), default=0) <= most, f'{arms}')
 
     def _watch_blocks(self) -> None:
         store = self.world.store
         put = store.set
 
         def watched(key: str, value: Optional[str]) -> None:
-            if key.startswith(BLOCKS) and value is not None:
+            # The first one is empty, and written before there is an experiment.
+            if key == BLOCKS and value is not None and self.world.experiment.state is not None:
                 state = self.world.now
                 quiet = state.leg is None and state.paused_reason is None
                 self.require(Rule.UNDISTURBED, quiet, f'{key} during {state.paused_reason}')
@@ -253,8 +243,10 @@ class Watch(Checks[Rule]):
         store.set = watched  # type: ignore[method-assign]
 
     def _watch_arms(self, state: ExperimentState, key: str) -> None:
-        measured = set(measured_osds(state)) - self.others - self.beside_itself
-        for arm, osds in state.assigned[-1]:
+        last = self.world.experiment._measuring.known(state).after[-1:]
+        measured = {n for block in last for n in block.by_osd} - self.others - self.beside_itself
+        arms = () if state.stage is Stage.BASELINE else state.request.plan.arms
+        for arm, osds in arms:
             for n in measured & set(osds):
                 runs = self.cluster.runs(n)
                 right = same_meaning(runs, state.request.options(arm))
@@ -267,11 +259,11 @@ class Watch(Checks[Rule]):
         self.require(
             Rule.SAVED_BEFORE, found.state == self._stored(), 'another state than the stored one'
         )
-        kept = len(self.world.store.keys(BLOCKS))
-        known = sum(map(len, found._measuring._of(found.state).values()))
+        kept = _blocks(ExperimentStorage(self.world.store).load_blocks('E1'))
+        known = _blocks(found._measuring.known(found.state))
         self.require(Rule.EVIDENCE_KEPT, known == kept, f'{known} of {kept} blocks')
-        had = sum(map(len, before._measuring._periods.values()))
-        ok = self.store_failed or self._lossy() or had <= kept + 1
+        had = _blocks(before._measuring.known(before.state))
+        ok = self.store_failed or self._lossy() or had <= kept
         self.require(Rule.EVIDENCE_KEPT, ok, f'{had} were measured, {kept} are stored')
 
     def _lossy(self) -> bool:
@@ -304,3 +296,7 @@ class Watch(Checks[Rule]):
         record = [r for r in self.world.driver.history if r.rollout_id == 'E1']
         reported = [(r.outcome, r.reason) for r in record]
         self.require(Rule.RECORDED, reported == [(state.outcome, state.failure)], f'{reported}')
+
+
+def _blocks(found: Measurements) -> int:
+    return len(found.before) + len(found.after)

@@ -6,8 +6,8 @@ from typing import Callable, Optional
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
-from rocksdb_tuner.operations.experiment.history import record_of
 from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState
+from rocksdb_tuner.operations.experiment.results import record_of
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits

@@ -181,9 +181,7 @@ export interface DroppedArm {
   reason: string;
   /** Signals that got worse by more than their tolerance. */
   signals: string[];
-  /** Period in which it ended. */
-  period: number;
-  /** Number of measured blocks of that period until then. */
+  /** Number of measured blocks after the change until then. */
   block: number;
 }
 
@@ -235,16 +233,12 @@ export interface Experiment {
   block_s: number | null;
   /** Planned restarts of OSDs, including the last; null: no plan. */
   restarts: number | null;
-  /** Periods in order; the first is the baseline. */
-  periods: ExperimentPeriod[];
+  /** Blocks of the baseline, and as many after the change; null: no plan. */
+  planned_blocks: number | null;
   /** Whether the winner is applied to the group at the end. */
   adopt: boolean;
-  /** Current period; 0 is the baseline. */
-  period: number;
   /** Number of measured blocks. */
   blocks: number;
-  /** Effect of each arm on the signal after each block, oldest first. */
-  trace: TracedBlock[];
   /** Best arm; null: none, or not yet. */
   winner: string | null;
   /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data is inconclusive; null: not yet. */
@@ -281,10 +275,10 @@ export interface ExperimentArm {
   name: string;
   /** Option string of the arm. */
   options: string;
-  /** OSDs of the arm in the current period, or in the first one before it begins. */
+  /** OSDs of the arm. */
   osds: number[];
   /** Prediction of the model and published figures; null: none. */
-  predicted: PredictedGain | null;
+  predicted: Predicted | null;
   /** Verdict so far; null: none yet. */
   verdict: 'better' | 'same' | 'worse' | 'unclear' | 'failed' | null;
   /** Effect on each signal, the goal of the experiment first. */
@@ -321,16 +315,6 @@ export interface ExperimentOutcome {
   arms: TriedOptions[];
 }
 
-/** A time in which no OSD changes its options. */
-export interface ExperimentPeriod {
-  /** Empty in the first period, the baseline. */
-  arms: PeriodArm[];
-  /** Number of measured blocks. */
-  blocks: number;
-  /** Blocks before them for restarts and warm-up. */
-  settle_blocks: number;
-}
-
 /** Preview of `experiment start`. */
 export interface ExperimentPlan {
   /** Always null: nothing was started. */
@@ -361,8 +345,8 @@ export interface ExperimentPlan {
   block_s: number | null;
   /** Planned restarts of OSDs, including the last; null: no plan. */
   restarts: number | null;
-  /** Periods in order; the first is the baseline. */
-  periods: ExperimentPeriod[];
+  /** Blocks of the baseline, and as many after the change; null: no plan. */
+  planned_blocks: number | null;
   /** Always null. */
   winner: string | null;
   /** Always null. */
@@ -639,14 +623,6 @@ export interface OsdMap {
   spilled: (boolean | null)[];
 }
 
-/** OSDs of one arm in one period. */
-export interface PeriodArm {
-  /** Name of the arm: the profile that it tries. */
-  name: string;
-  /** Ids of the OSDs. */
-  osds: number[];
-}
-
 /** Preview of `apply`. */
 export interface Plan {
   /** Kind of change; "manual": a remedy other than a configuration change. */
@@ -701,16 +677,6 @@ export interface Predicted {
   low_percent: number | null;
   /** Upper end of the predicted change. */
   high_percent: number | null;
-}
-
-/** Predicted effect of an arm on the goal of the experiment. */
-export interface PredictedGain {
-  /** The metric that would change. */
-  metric: string;
-  /** Lower end of the 80% interval; negative is better. */
-  low_percent: number;
-  /** Upper end of the 80% interval. */
-  high_percent: number;
 }
 
 /** Predicted effect of a change on one signal. */
@@ -1135,30 +1101,6 @@ export interface Target {
   options: string;
   /** Failure domain of the OSD; null: unknown. */
   failure_domain: FailureDomain | null;
-}
-
-/** The goal of the experiment in one arm, as known after one block. */
-export interface TracedArm {
-  /** Name of the arm: the profile that it tries. */
-  name: string;
-  /** Most likely change; null: unknown. */
-  estimate_percent: number | null;
-  /** Lower end of the interval; null: unbounded. */
-  low_percent: number | null;
-  /** Upper end of the interval; null: unbounded. */
-  high_percent: number | null;
-}
-
-/** All remaining arms after one block. */
-export interface TracedBlock {
-  /** Period of the block. */
-  period: number;
-  /** Number of measured blocks of that period. */
-  block: number;
-  /** End of the block. ISO 8601, UTC. */
-  time: string | null;
-  /** The remaining arms. */
-  arms: TracedArm[];
 }
 
 /** Accuracy of the predictions for all ended changes. */

@@ -1,23 +1,72 @@
-"""The history record of an experiment. Pure."""
+"""The result of an experiment: in words, in the history, and as evidence. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
+from typing import Optional
 
 from ...advise.experimented import known_arms
 from ...advise.records import MeasuredArm
-from ...judge.arms import Answer
+from ...judge.arms import Answer, Conclusion, Contrast
+from ...judge.signals import signal_named
+from ...judge.statistics import percent
+from ...units import format_effect
 from ..history import ArmOutcome, ExperimentResult, HistoryRecord
 from ..phases import Outcome
 from .records import ExperimentState
-from .wording import in_percent, in_words
+
+
+def in_words(state: ExperimentState) -> Optional[str]:
+    """The conclusion in sentences; None: there is none."""
+    found = state.conclusion
+    if found is None:
+        return None
+    least = state.request.min_effect
+    if found.answer is Answer.WINNER:
+        return ' '.join(_winner(state, found))
+    # A bound in percent is not rounded down.
+    within = math.ceil(round(100 * (least if found.within is None else found.within), 6))
+    return {
+        Answer.NO_DIFFERENCE: f'No arm differs from the old options by more than {within}%.',
+        Answer.NO_GAIN: f'No arm is better than the old options by {least:.0%} or more.',
+        Answer.UNCLEAR: 'The measurements do not show which option string is better.',
+        Answer.FAILED: f'An OSD with {" or ".join(found.failed)} crashed or did not start.',
+    }[found.answer]
+
+
+def _winner(state: ExperimentState, found: Conclusion) -> Iterator[str]:
+    gain = ''
+    if found.gain is not None:
+        title = signal_named(state.request.objective).title
+        gain = f': {title} {format_effect(*in_percent(found.gain))}'
+    yield f'{found.winner} is better than the old options{gain}.'
+    if found.runner_up is not None and found.lead is not None:
+        yield (
+            f'It is ahead of {found.runner_up}.'
+            if found.lead.below
+            else f'The measurements do not show whether it is better than {found.runner_up}.'
+        )
+    if found.unproven:
+        titles = ', '.join(signal_named(name).title for name in found.unproven)
+        yield f'Not shown to be no worse: {titles}.'
+
+
+def in_percent(
+    contrast: Optional[Contrast],
+) -> tuple[Optional[float], Optional[float], Optional[float]]:
+    """Estimate and interval in percent, as stored; None: not known, or not bounded."""
+    estimate, low, high = (
+        None if value is None else round(percent(value), 2) for value in contrast or (None,) * 3
+    )
+    return estimate, low, high
 
 
 def record_of(state: ExperimentState) -> HistoryRecord:
     """The history record of an ended experiment."""
     request, conclusion = state.request, state.conclusion
-    gain = None if conclusion is None else conclusion.gain
-    estimate, low, high = (None, None, None) if gain is None else in_percent(gain)
+    estimate, low, high = in_percent(None if conclusion is None else conclusion.gain)
+    predicted = {arm.name: arm.predicted for arm in request.arms}
     return HistoryRecord(
         rollout_id=state.experiment_id,
         time_s=state.started_s,
@@ -41,7 +90,11 @@ def record_of(state: ExperimentState) -> HistoryRecord:
             gain_low_percent=low,
             gain_high_percent=high,
             dropped=tuple((arm.name, arm.reason) for arm in state.dropped),
-            effects=_effects(state),
+            effects=tuple(
+                ArmOutcome(arm.name, *in_percent(arm.gain), predicted.get(arm.name))
+                for arm in state.results
+                if arm.gain is not None
+            ),
             release=request.release,
             workload=request.workload,
         ),
@@ -74,17 +127,4 @@ def measured_arms(records: Iterable[HistoryRecord]) -> tuple[MeasuredArm, ...]:
         and effect.low_percent is not None
         and effect.high_percent is not None
         and effect.name in dict(found.arms)
-    )
-
-
-def _effects(state: ExperimentState) -> tuple[ArmOutcome, ...]:
-    predicted = {arm.name: arm.predicted for arm in state.request.arms}
-    return tuple(
-        ArmOutcome(
-            result.name,
-            *in_percent(result.gain),
-            predicted.get(result.name),
-        )
-        for result in state.results
-        if result.gain is not None
     )
