@@ -21,10 +21,11 @@ from bench_model_runs import PG_NUM, ColumnFamilyRun, Run
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.lsm.amplification import LOG_ENTRIES
 from rocksdb_tuner.lsm.calibration import Calibration, parse_calibration
-from rocksdb_tuner.lsm.levels import Column, columns, tree_options
+from rocksdb_tuner.lsm.levels import tree_options
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Load, TreeModel
 from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.options.sharding import Column, columns
 from rocksdb_tuner.options.syntax import parse
 
 #: The interval that is stated holds this part of the comparisons.

@@ -12,10 +12,10 @@ from bench_model_compare import CHANGE, HELD, Comparison
 from bench_model_steady import ColumnSeen, RealRun
 
 from rocksdb_tuner.lsm.calibration import Calibration, Quantity, calibration
-from rocksdb_tuner.lsm.levels import columns
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import ColumnFamilyModel, Load, TreeModel
 from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.options.sharding import columns
 from rocksdb_tuner.options.syntax import parse
 
 #: The measured workload of the clients of a trial.

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Mapping, Optional
 
 from ..knowledge import loader
 from ..options.catalogue import NO_COMPRESSION
+from ..options.sharding import DEFAULT
 from .keys import BLOCK_BYTES, Fate, KeyKind, Members, Onodes, Population, left_bytes
-from .levels import DEFAULT
 from .records import Estimate
 
 #: The column of objects.

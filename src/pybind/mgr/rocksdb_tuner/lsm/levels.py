@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Optional
 
 from ..options.effective import effective
-from ..options.sharding import ShardedColumn, ShardingSyntaxError, options_of_column, parse_sharding
+from ..options.sharding import Column
 from ..options.syntax import OptionSet
 from .records import DbDeviceModel, Devices, Level, LevelsModel, VolumeSelection
 
@@ -299,45 +299,6 @@ def db_device(
         policy=selection.policy,
         holds_data=holds,
     )
-
-
-DEFAULT = 'default'
-#: Ceph has no upper bound; nobody uses more.
-MAX_SHARDS = 1024
-
-
-class ColumnsSyntaxError(ValueError):
-    """Invalid sharding definition; the message names the piece and the expected syntax."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: the prefix of its keys, its shards, and its own options."""
-
-    name: str
-    shards: int
-    options: OptionSet
-
-
-def columns(text: str) -> tuple[Column, ...]:
-    """The columns, "default" first, then in the order of the text.
-
-    Raises ColumnsSyntaxError, or OptionSyntaxError for the options of a column.
-    """
-    try:
-        found = parse_sharding(text)
-    except ShardingSyntaxError as error:
-        raise ColumnsSyntaxError(str(error)) from None
-    return (Column(DEFAULT, 1, OptionSet(())), *(_column(column) for column in found))
-
-
-def _column(column: ShardedColumn) -> Column:
-    if not column.name or not 1 <= column.shards <= MAX_SHARDS:
-        raise ColumnsSyntaxError(
-            f'column {column.name!r} with {column.shards} shards: expected a name and 1 to '
-            f'{MAX_SHARDS} shards'
-        )
-    return Column(column.name, column.shards, options_of_column(column))
 
 
 def options_of(column: Column, database: OptionSet) -> OptionSet:

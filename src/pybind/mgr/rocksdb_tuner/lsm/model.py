@@ -12,13 +12,24 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple, Optional
 
+from ..options.sharding import Column
 from ..options.syntax import OptionSet
-from .amplification import LOG_ENTRIES, Contents, Flow, amplification, flow_of
+from .amplification import (
+    LOG_ENTRIES,
+    Contents,
+    Flow,
+    amplification,
+    background_jobs,
+    column_family,
+    flow_of,
+    memtables,
+    wal,
+    wal_limit_bytes,
+)
 from .calibration import Calibration, WorkloadCalibration, calibration
 from .cpu import cpu, kv_sync_time
 from .keys import Population
-from .levels import Column, Family, TreeOptions, db_device, levels, options_of, tree_options
-from .memory import background_jobs, column_family, memtables, wal, wal_limit_bytes
+from .levels import Family, TreeOptions, db_device, levels, options_of, tree_options
 from .records import (
     Amplification,
     ColumnFamilyModel,

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Iterable, Mapping, Optional
+from typing import Annotated, Optional
 
 from .advice import advice
-from .catalogue import UnknownRocksDBVersionError, catalogue
-from .effective import as_read_by, effective
+from .catalogue import OptionInfo, UnknownRocksDBVersionError, catalogue
+from .effective import ambiguous, as_read_by, effective
 from .hardware import Hardware
-from .problems import Problem, problem
-from .refusals import (
-    NOT_JUDGED,
-    about_the_set,
-    ambiguities,
-    dangers,
-    incompatible,
-    not_judged,
-    refusals,
-    surprises,
-    too_many_threads,
-)
+from .problems import Problem, problem, problems_of
+from .reading import Piece, pieces
 from .syntax import OptionSet, OptionSyntaxError, parse
+from .values import Reading, ValueNotJudgedError, ValueType
 
 __all__ = ['TEXT_MAX_BYTES', 'CheckResult', 'Problem', 'check', 'safe_to_apply']
 
@@ -32,7 +24,7 @@ TEXT_MAX_BYTES = 8192
 #: Default: hardware of the OSD is unknown.
 NOTHING_KNOWN = Hardware()
 #: If only these are found, it is unknown whether an OSD starts, or with which effective values.
-_UNKNOWN_OUTCOME = frozenset({NOT_JUDGED, 'ambiguous'})
+_UNKNOWN_OUTCOME = frozenset({'not-judged', 'ambiguous'})
 #: Rules whose problems do not keep an OSD from starting, but keep the module from applying it.
 _BLOCKING_WARNINGS = frozenset(
     {
@@ -64,15 +56,17 @@ def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -
     size = len(text.encode(errors='replace'))
     if size > TEXT_MAX_BYTES:
         why = f'{size} bytes is longer than all options of RocksDB together'
-        return CheckResult(None, {}, (not_judged(None, why),))
+        return CheckResult(None, {}, (_not_judged(None, why),))
     found = _check_text(text, rocksdb_version)
-    more = (
-        advice(found.option_set, found.values, found.rocksdb_version, hardware)
-        if found.option_set is not None
-        else ()
+    problems = list(found.problems)
+    if found.option_set is not None:
+        problems += advice(found.option_set, found.values, found.rocksdb_version, hardware)
+    rank = {'error': 0, 'warning': 1, 'info': 2}
+    return CheckResult(
+        found.accepted,
+        found.values if found.accepted else {},
+        tuple(sorted(problems, key=lambda one: rank[one.severity])),
     )
-    effective_values = found.values if found.accepted else {}
-    return CheckResult(found.accepted, effective_values, _sorted((*found.problems, *more)))
 
 
 @dataclass(frozen=True)
@@ -108,30 +102,34 @@ def _check_text(text: str, rocksdb_version: str) -> _TextResult:
         problems.append(problem('syntax', None, f'Ceph refuses the string: {error}'))
         return _TextResult(False, tuple(problems), None, {}, rocksdb_version)
     refused = [
-        refusal
+        found
         for version in versions
-        for refusal in refusals(as_read_by(option_set, version), version, known, rocksdb_version)
+        for piece in pieces(as_read_by(option_set, version), version)
+        for found in _refusals(piece, version, option_set, rocksdb_version)
     ]
-    refused.extend(ambiguities(option_set, versions[0]))
+    refused += [
+        problem(
+            'ambiguous',
+            name,
+            'Given in two forms, and a hash table decides which one RocksDB reads last: the '
+            'effective value is unknown',
+        )
+        for name in ambiguous(option_set, versions[0])
+    ]
     option_set = as_read_by(option_set, versions[0])
+    read = pieces(option_set, versions[0])
     problems.extend(dict.fromkeys(refused))
     values: Mapping[str, str] = {}
     if not refused:
         values = effective(option_set, rocksdb_version)
-        refused.extend(incompatible(option_set, values, versions))
-        refused.extend(too_many_threads(values))
-        problems.extend(refused)
-        problems.extend(surprises(option_set, values, versions[0], known))
-    problems.extend(dangers(option_set, versions[0], known))
-    problems.extend(about_the_set(option_set))
-    return _TextResult(_accepted(refused), tuple(problems), option_set, values, rocksdb_version)
-
-
-def _accepted(refused: Iterable[Problem]) -> Optional[bool]:
+        refused = [*_incompatible(read, values, versions), *_too_many_threads(values)]
+        problems += refused
+        problems += [found for piece in read for found in _surprises(piece, values)]
+    problems += [found for piece in read for found in _dangers(piece)]
+    problems += _about_the_set(option_set)
     rules = {refusal.rule for refusal in refused}
-    if not rules:
-        return True
-    return None if rules <= _UNKNOWN_OUTCOME else False
+    accepted = None if rules and rules <= _UNKNOWN_OUTCOME else not rules
+    return _TextResult(accepted, tuple(problems), option_set, values, rocksdb_version)
 
 
 def safe_to_apply(text: str, rocksdb_version: str) -> tuple[Problem, ...]:
@@ -148,6 +146,261 @@ def safe_to_apply(text: str, rocksdb_version: str) -> tuple[Problem, ...]:
     )
 
 
-def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    rank = {'error': 0, 'warning': 1, 'info': 2}
-    return tuple(sorted(problems, key=lambda found: rank[found.severity]))
+def _not_judged(name: Optional[str], why: str) -> Problem:
+    return problem(
+        'not-judged',
+        name,
+        f'{why}: whether the OSD would start is unknown, so the module does not set it',
+    )
+
+
+def _refusals(
+    piece: Piece, version: str, option_set: OptionSet, rocksdb_version: str
+) -> Iterator[Problem]:
+    """Options that each keep a daemon from starting."""
+    name, info = piece.name, piece.info
+    if piece.member is None and piece.facts is None:
+        yield _unknown(name, version, rocksdb_version)
+    elif isinstance(piece.refusal, ValueNotJudgedError):
+        yield _not_judged(name, str(piece.refusal))
+    elif piece.refusal is not None:
+        yield problem('refused-value', name, f'{piece.refusal}: the OSD would not start')
+    elif info is not None and piece.reading is not None:
+        codecs = [piece.written] if info.value_type is ValueType.ENUM else []
+        if name == 'compression' and option_set.get('compression_per_level'):
+            # compression_per_level overrides it.
+            codecs = []
+        elif info.value_type is ValueType.ENUM_LIST:
+            codecs = piece.reading.text.split(':')
+        for codec in codecs:
+            choice = info.choice(codec)
+            if choice is not None and not choice.starts:
+                yield problem('not-usable', name, _why_not_usable(info, codec))
+
+
+def _unknown(name: str, version: str, rocksdb_version: str) -> Problem:
+    known = catalogue().options
+    base, dot, _ = name.partition('.')
+    info = known.get(base)
+    if dot and info is not None and info.value_type is ValueType.OBJECT and version != '6.8':
+        return _not_judged(name, f'the values of {base} are unknown')
+    same = next((other for other in known if other.lower() == name.lower()), None)
+    return problem(
+        'unknown-option',
+        name,
+        f'RocksDB {rocksdb_version} does not know this option: the OSD would not start'
+        + (f'; did you mean {same}?' if same not in (None, name) else ''),
+    )
+
+
+def _why_not_usable(info: OptionInfo, value: str) -> str:
+    if 'compression' in info.name:
+        usable = ', '.join(c.name for c in info.choices if c.starts)
+        return (
+            f"{value} is not built into Ceph's RocksDB: the OSD would not start; "
+            f'available: {usable}'
+        )
+    return f'an OSD cannot open its database with {value}'
+
+
+def _incompatible(
+    read: Iterable[Piece], values: Mapping[str, str], versions: tuple[str, ...]
+) -> Iterator[Problem]:
+    """Combinations with which RocksDB does not open a database."""
+
+    def on(name: str) -> bool:
+        return values.get(name) == 'true'
+
+    def number(name: str, unknown: int) -> int:
+        return int(values.get(name, unknown))
+
+    modern = any(int(version.split('.')[0]) >= 7 for version in versions)
+    # Before RocksDB corrects it.
+    levels = [int(p.reading.text) for p in read if p.name == 'num_levels' and p.reading]
+    combinations = (
+        (
+            on('allow_mmap_reads') and on('use_direct_reads'),
+            'use_direct_reads',
+            'cannot be combined with allow_mmap_reads',
+        ),
+        (
+            on('unordered_write') and on('enable_pipelined_write'),
+            'unordered_write',
+            'cannot be combined with enable_pipelined_write',
+        ),
+        (
+            on('unordered_write') and values.get('allow_concurrent_memtable_write') == 'false',
+            'unordered_write',
+            'cannot be combined with allow_concurrent_memtable_write=false',
+        ),
+        (
+            on('unordered_write') and on('manual_wal_flush'),
+            'unordered_write',
+            'hangs at the first write if combined with manual_wal_flush',
+        ),
+        (
+            on('unordered_write') and number('max_successive_merges', 0) > 0,
+            'unordered_write',
+            'cannot be combined with max_successive_merges above 0',
+        ),
+        (
+            on('two_write_queues') and on('enable_pipelined_write'),
+            'two_write_queues',
+            'cannot be combined with enable_pipelined_write',
+        ),
+        (
+            on('inplace_update_support') and on('allow_concurrent_memtable_write'),
+            'inplace_update_support',
+            'cannot be combined with allow_concurrent_memtable_write, which is on by default',
+        ),
+        (
+            modern
+            and on('use_direct_io_for_flush_and_compaction')
+            and number('writable_file_max_buffer_size', 1) == 0,
+            'use_direct_io_for_flush_and_compaction',
+            'cannot be combined with writable_file_max_buffer_size=0 from RocksDB 7',
+        ),
+        (
+            modern and min(levels, default=0) < 0,
+            'num_levels',
+            'must not be negative from RocksDB 7',
+        ),
+        (number('keep_log_file_num', 1) == 0, 'keep_log_file_num', 'must be above 0'),
+        (
+            number('table_cache_numshardbits', 0) >= 20,
+            'table_cache_numshardbits',
+            'must be below 20',
+        ),
+        (
+            values.get('compression_opts.zstd_max_train_bytes', '0') != '0',
+            'compression_opts',
+            "must not set zstd_max_train_bytes: Ceph's RocksDB is built without Zstandard",
+        ),
+        *(
+            (number(name, 0) not in (0, 1, 2, 4, 8), name, 'must be 0, 1, 2, 4 or 8')
+            for name in ('memtable_protection_bytes_per_key', 'block_protection_bytes_per_key')
+        ),
+        (
+            number('rate_limiter_bytes_per_sec', 1) == 0,
+            'rate_limiter_bytes_per_sec',
+            'must be above 0',
+        ),
+        (
+            # NaN differs from itself when the options file is read back and compared.
+            on('fail_if_options_file_error') and 'nan' in values.values(),
+            'fail_if_options_file_error',
+            'cannot be combined with a value that is not a number',
+        ),
+        (
+            on('error_if_exists'),
+            'error_if_exists',
+            'does not open an existing database',
+        ),
+    )
+    return problems_of(
+        (refused, 'refused-combination', option, f'{option} {why}: the OSD would not start')
+        for refused, option, why in combinations
+    )
+
+
+#: If one of these is set, RocksDB ignores max_background_jobs.
+_THREADS_BY_KIND = ('max_background_compactions', 'max_background_flushes')
+#: 3072 threads could be started, 32768 could not; in between it depends on the host.
+_MOST_THREADS = 8192
+
+
+def _too_many_threads(values: Mapping[str, str]) -> Iterator[Problem]:
+    """RocksDB starts its threads when it opens a database; the daemon aborts if that fails."""
+    by_kind = any(int(values.get(name, '-1')) != -1 for name in _THREADS_BY_KIND)
+    kinds = _THREADS_BY_KIND if by_kind else ('max_background_jobs',)
+    for name in ('compaction_threads', 'flusher_threads', *kinds):
+        number = int(values.get(name, '0'))
+        if number > _MOST_THREADS:
+            yield problem(
+                'too-many-threads', name, f'{number} threads cannot be started: the OSD would abort'
+            )
+
+
+#: Options for which 0 (or, for times, 2**64 - 2) selects the default.
+_ZERO_IS_DEFAULT = frozenset(
+    {
+        'arena_block_size',
+        'delayed_write_rate',
+        'max_compaction_bytes',
+        'periodic_compaction_seconds',
+        'soft_pending_compaction_bytes_limit',
+        'ttl',
+    }
+)
+
+
+def _surprises(piece: Piece, values: Mapping[str, str]) -> Iterator[Problem]:
+    """Values that take effect differently than written, or not at all."""
+    name, info, facts, reading = piece.name, piece.info, piece.facts, piece.reading
+    if info is None or facts is None:
+        return
+    without_effect = f'No effect: {facts.no_effect}'
+    if reading is None:
+        yield problem('removed-option', name, without_effect, info.source)
+        return
+    if reading.surprise:
+        yield problem('lenient-number', name, reading.surprise)
+    if facts.no_effect:
+        if reading.text != facts.default:
+            yield problem('no-effect', name, without_effect, info.source)
+    elif name in values and not _same_value(reading, values[name], name):
+        yield problem(
+            'clamped', name, f'RocksDB silently changes {piece.written} to {values[name]}'
+        )
+
+
+def _same_value(reading: Reading, in_effect: str, name: str) -> bool:
+    # 0 and the second-largest number request the default.
+    asks_for_default = reading.number in (0, float((1 << 64) - 2))
+    return reading.text == in_effect or (asks_for_default and name in _ZERO_IS_DEFAULT)
+
+
+def _dangers(piece: Piece) -> Iterator[Problem]:
+    name, info, facts, reading = piece.name, piece.info, piece.facts, piece.reading
+    if info is None or facts is None or piece.refusal is not None:
+        return
+    number, text = (reading.number, reading.text) if reading else (None, piece.written)
+    default = facts.default == text
+    if info.danger and text not in info.danger.harmless_values and not default:
+        yield problem(info.danger.level, name, info.danger.why, info.source)
+    elif not info.assessed and not default:
+        yield problem(
+            'not-assessed',
+            name,
+            'Its effect on BlueStore has not been assessed: the module does not set it',
+        )
+    sane = info.sane
+    if (
+        sane is not None
+        and number is not None
+        and not sane.minimum <= number <= sane.maximum
+        and not (info.bounds and number == info.bounds.exempt)
+    ):
+        yield problem(
+            'out-of-range',
+            name,
+            f'{info.spelled(number)} is outside {info.spelled(sane.minimum)} to '
+            f'{info.spelled(sane.maximum)}: {sane.why}',
+            info.source,
+        )
+
+
+def _about_the_set(option_set: OptionSet) -> Iterator[Problem]:
+    if not option_set.items:
+        yield problem(
+            'empty',
+            None,
+            "An empty string selects RocksDB's own defaults (Snappy, 2 memtables of 64 MiB, no WAL "
+            "limit), not Ceph's; to use Ceph's defaults, remove the option",
+        )
+    for name, value in option_set.overridden:
+        yield problem(
+            'duplicate',
+            name,
+            f'Given more than once: {option_set.get(name)} overrides {value}',
+        )

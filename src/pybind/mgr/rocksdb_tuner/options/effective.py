@@ -1,7 +1,9 @@
 """The effective values of an option set in an open database.
 
 RocksDB changes values silently: it clamps them, orders triggers and disables options that cannot be
-combined. A running OSD has no command that shows the result, so it is computed here.
+combined. A running OSD has no command that shows the result, so it is computed here, by the rules
+of SanitizeOptions() in db/column_family.cc and db/db_impl/db_impl_open.cc, tested against the
+output of real daemons (`tests/options/data`).
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import Iterator, Mapping, Optional
 
-from .catalogue import Catalogue, Member, OptionInfo, catalogue
-from .reading import Sanitizer, major, read_member, read_members, read_object, read_option
+from .catalogue import catalogue
+from .reading import Piece, major, pieces
 from .syntax import OptionSet, unwrapped
 from .values import ValueRefusedError, ValueType
 
@@ -22,16 +24,14 @@ _INTEGER_TYPES = (
     ValueType.INT,
     ValueType.INT64,
 )
-
-
 #: The option, and its older name.
 _MEMTABLES = ('memtable_factory', 'memtable')
 
 
 def as_read_by(option_set: OptionSet, rocksdb_version: str) -> OptionSet:
     """The set as parsed by this version of RocksDB."""
-    pieces = unwrapped(option_set) if major(rocksdb_version) >= 7 else option_set.items
-    return option_set if pieces == option_set.items else OptionSet.of(pieces)
+    items = unwrapped(option_set) if major(rocksdb_version) >= 7 else option_set.items
+    return option_set if items == option_set.items else OptionSet.of(items)
 
 
 def ambiguous(option_set: OptionSet, rocksdb_version: str) -> tuple[str, ...]:
@@ -47,16 +47,6 @@ def ambiguous(option_set: OptionSet, rocksdb_version: str) -> tuple[str, ...]:
     twice = [name for name in names if times[name] > 1]
     bases = [base for base, dot, _ in (name.partition('.') for name in names) if dot]
     return tuple(dict.fromkeys((*twice, *(base for base in bases if base in times))))
-
-
-def member_of(name: str, version: str, known: Catalogue) -> Optional[tuple[OptionInfo, Member]]:
-    """The struct and the member for a name of the form ``option.member``, else None."""
-    base, dot, rest = name.partition('.')
-    info = known.options.get(base)
-    if not dot or info is None or major(version) < 7:
-        return None
-    member = info.member(rest)
-    return (info, member) if member and version in member.defaults else None
 
 
 def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
@@ -75,17 +65,15 @@ def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
 # A cluster runs a handful of strings, which are compared for each OSD in each tick.
 @lru_cache(maxsize=128)
 def _effective(option_set: OptionSet, rocksdb_version: str) -> dict[str, str]:
-    known = catalogue()
-    tables = [
-        _effective_in(seen, version, known)
-        for version in known.versions_for(rocksdb_version)
+    first, *others = (
+        _effective_in(seen, version)
+        for version in catalogue().versions_for(rocksdb_version)
         for seen in _orders(option_set, version)
-    ]
-    first = tables[0]
+    )
     return {
         name: value
         for name, value in first.items()
-        if all(table.get(name) == value for table in tables[1:])
+        if all(table.get(name) == value for table in others)
     }
 
 
@@ -96,43 +84,38 @@ def _orders(option_set: OptionSet, version: str) -> Iterator[OptionSet]:
         yield OptionSet.of(reversed(unwrapped(option_set)))
 
 
-def _effective_in(seen: OptionSet, version: str, known: Catalogue) -> dict[str, str]:
+def _effective_in(seen: OptionSet, version: str) -> dict[str, str]:
     values = dict(_defaults(version))
-    for name, written in seen:
-        try:
-            _set_value(values, name, written, version, known)
-        except ValueRefusedError as refusal:
-            raise ValueRefusedError(f'{name}: {refusal}') from None
+    found = pieces(seen, version)
+    for piece in found:
+        _set_value(values, piece, version)
     if all(name in seen for name in _MEMTABLES):
         # A hash table decides which one RocksDB reads last.
         values.pop(_MEMTABLES[0], None)
-    return Sanitizer(values, seen, version, known).run()
+    written = {piece.name: piece.reading.text for piece in found if piece.reading is not None}
+    return _Sanitizer(values, written, version).run()
 
 
-def _set_value(
-    values: dict[str, str], name: str, written: str, version: str, known: Catalogue
-) -> None:
-    named = member_of(name, version, known)
-    if named is not None:
-        values[name] = read_member(*named, written).text
+def _set_value(values: dict[str, str], piece: Piece, version: str) -> None:
+    info, facts, name = piece.info, piece.facts, piece.name
+    ignored = facts is not None and facts.no_effect is not None
+    if info is not None and ignored and info.value_type not in _INTEGER_TYPES:
         return
-    info = known.options.get(name)
-    facts = info.versions.get(version) if info else None
-    if info is None or facts is None or not facts.value_read:
+    if piece.refusal is not None:
+        raise ValueRefusedError(f'{name}: {piece.refusal}')
+    if piece.reading is None:
         return
-    if facts.no_effect is not None and info.value_type not in _INTEGER_TYPES:
-        return
-    if info.value_type is ValueType.STRUCT:
-        members = read_members(info, written, version)
-        values.update({f'{name}.{member}': value for member, value in members.items()})
+    if info is None:
+        values[name] = piece.reading.text
+    elif info.value_type is ValueType.STRUCT:
+        values.update({f'{name}.{m}': value for m, value in piece.reading.members.items()})
     elif info.value_type is ValueType.OBJECT:
         # RocksDB may change the text, so the effective value is unknown.
         values.pop(name, None)
-        read_object(info, written, version)
         if name in _MEMTABLES and major(version) >= 7:
-            _set_memtable(values, written)
+            _set_memtable(values, piece.written)
     else:
-        values[name] = read_option(info, written, version).text
+        values[name] = piece.reading.text
 
 
 def _set_memtable(values: dict[str, str], written: str) -> None:
@@ -160,3 +143,145 @@ def _defaults(version: str) -> Mapping[str, str]:
         if version in member.defaults and member.value_type not in (None, ValueType.OBJECT)
     }
     return {**values, **members}
+
+
+_UNSET_SECONDS = (1 << 64) - 2
+_THIRTY_DAYS_S = 30 * 24 * 3600
+_INT_MAX = (1 << 31) - 1
+_LEVEL_STYLE = 'kCompactionStyleLevel'
+_FIFO_STYLE = 'kCompactionStyleFIFO'
+_UNIVERSAL_STYLE = 'kCompactionStyleUniversal'
+
+
+class _Sanitizer:
+    """Applies RocksDB's silent corrections, in RocksDB's order."""
+
+    def __init__(self, values: dict[str, str], written: Mapping[str, str], version: str) -> None:
+        self._values = values
+        #: Canonical values in the string, before corrections.
+        self._written = written
+        self._version = version
+        self._before_7 = major(version) < 7
+
+    def run(self) -> dict[str, str]:
+        self._sanitize_memtables()
+        self._sanitize_levels()
+        self._sanitize_compaction()
+        self._sanitize_database()
+        return self._values
+
+    def _number(self, name: str) -> int:
+        return int(self._values[name])
+
+    def _set(self, **numbers: int) -> None:
+        self._values.update({name: str(number) for name, number in numbers.items()})
+
+    def _written_number(self, name: str) -> Optional[int]:
+        """None if it is not in the string."""
+        return int(self._written[name]) if name in self._written else None
+
+    def _clamp(self, name: str) -> None:
+        bounds = catalogue().options[name].bounds
+        assert bounds is not None
+        number = self._number(name)
+        if number != bounds.exempt:
+            number = max(number, bounds.minimum)
+            self._set(**{name: min(number, bounds.maximum or number)})
+
+    def _sanitize_memtables(self) -> None:
+        self._clamp('write_buffer_size')
+        write_buffer_size = self._number('write_buffer_size')
+        if not self._written_number('arena_block_size'):
+            block = min(write_buffer_size // 8, write_buffer_size if self._before_7 else 1 << 20)
+            self._set(arena_block_size=-(-block // 4096) * 4096)
+        # RocksDB uses max_write_buffer_number here before it corrects that option.
+        buffers = self._number('max_write_buffer_number')
+        # A C++ int wraps around.
+        below = _INT_MAX if buffers == -_INT_MAX - 1 else buffers - 1
+        merge = min(self._number('min_write_buffer_number_to_merge'), below)
+        if not self._before_7 and self._values['atomic_flush'] == 'true':
+            merge = 1
+        self._set(min_write_buffer_number_to_merge=max(merge, 1))
+        self._clamp('max_write_buffer_number')
+        buffers = self._number('max_write_buffer_number')
+        size_to_maintain = self._number('max_write_buffer_size_to_maintain')
+        if size_to_maintain < 0:
+            self._set(max_write_buffer_size_to_maintain=buffers * write_buffer_size)
+        elif size_to_maintain == 0 and self._number('max_write_buffer_number_to_maintain') < 0:
+            self._set(max_write_buffer_number_to_maintain=buffers)
+        ratio = float(self._values['memtable_prefix_bloom_size_ratio'])
+        self._values['memtable_prefix_bloom_size_ratio'] = f'{min(max(ratio, 0.0), 0.25):f}'
+
+    def _sanitize_levels(self) -> None:
+        style = self._values['compaction_style']
+        if style == _LEVEL_STYLE:
+            self._clamp('num_levels')
+        else:
+            self._set(num_levels=max(self._number('num_levels'), 1))
+            self._values['level_compaction_dynamic_level_bytes'] = 'false'
+        if style == _FIFO_STYLE:
+            if self._before_7:
+                self._set(num_levels=1)
+            # This also raises level0_stop_writes_trigger, below.
+            self._set(level0_slowdown_writes_trigger=_INT_MAX)
+        if float(self._values['max_bytes_for_level_multiplier']) <= 0:
+            self._values['max_bytes_for_level_multiplier'] = '1.000000'
+        trigger = self._number('level0_file_num_compaction_trigger') or 1
+        slowdown = max(self._number('level0_slowdown_writes_trigger'), trigger)
+        self._set(
+            level0_file_num_compaction_trigger=trigger,
+            level0_slowdown_writes_trigger=slowdown,
+            level0_stop_writes_trigger=max(self._number('level0_stop_writes_trigger'), slowdown),
+        )
+
+    def _sanitize_compaction(self) -> None:
+        if not self._written_number('max_compaction_bytes'):
+            size = self._number('target_file_size_base') * 25
+            self._set(max_compaction_bytes=size % (1 << 64))
+        soft = self._number('soft_pending_compaction_bytes_limit')
+        hard = self._number('hard_pending_compaction_bytes_limit')
+        if soft == 0 or 0 < hard < soft:
+            self._set(soft_pending_compaction_bytes_limit=hard)
+        # File ages that trigger compaction; styles other than level combine both options.
+        style = self._values['compaction_style']
+        ttl, periodic = (
+            _UNSET_SECONDS if written is None else written
+            for written in map(self._written_number, ('ttl', 'periodic_compaction_seconds'))
+        )
+        if ttl == _UNSET_SECONDS:
+            ttl = 0 if style == _FIFO_STYLE else _THIRTY_DAYS_S
+        if style == _FIFO_STYLE:
+            if ttl == 0:
+                ttl = periodic = _THIRTY_DAYS_S if periodic == _UNSET_SECONDS else periodic
+            elif periodic != 0:
+                ttl = min(ttl, periodic)
+        elif style == _UNIVERSAL_STYLE and ttl != 0:
+            periodic = min(ttl, periodic or ttl)
+        periodic = 0 if periodic == _UNSET_SECONDS else periodic
+        self._set(ttl=ttl, periodic_compaction_seconds=periodic)
+
+    def _sanitize_database(self) -> None:
+        self._clamp('max_open_files')
+        limit = self._written_number('rate_limiter_bytes_per_sec')
+        if not self._written_number('delayed_write_rate'):
+            self._set(delayed_write_rate=16 << 20 if limit is None else limit)
+        if limit is not None and self._number('bytes_per_sync') == 0:
+            self._set(bytes_per_sync=1 << 20)
+        # Recovery modes in which RocksDB can recycle log files.
+        modes = {'kSkipAnyCorruptedRecords'}
+        if self._before_7:
+            modes.add('kTolerateCorruptedTailRecords')
+        if tuple(map(int, self._version.split('.'))) >= (9, 1):
+            modes.add('kPointInTimeRecovery')
+        archived = self._number('WAL_ttl_seconds') > 0 or self._number('WAL_size_limit_MB') > 0
+        if archived or self._values['wal_recovery_mode'] not in modes:
+            self._set(recycle_log_file_num=0)
+        if self._values['allow_2pc'] == 'true':
+            self._values['avoid_flush_during_recovery'] = 'false'
+        if self._values['paranoid_checks'] == 'false':
+            self._values['skip_checking_sst_file_sizes_on_db_open'] = 'true'
+        direct = self._values['use_direct_reads'] == 'true'
+        if direct and self._number('compaction_readahead_size') == 0:
+            self._set(compaction_readahead_size=2 << 20)
+        if self._before_7 and self._number('compaction_readahead_size') > 0:
+            self._values['new_table_reader_for_compaction_inputs'] = 'true'

@@ -12,7 +12,7 @@ from typing import Annotated, Mapping, Optional
 from ..notes import Named
 from .catalogue import UnknownRocksDBVersionError, catalogue
 from .effective import effective
-from .reading import read_option
+from .reading import pieces
 from .syntax import OptionSet, OptionSyntaxError, combine, format, in_force, parse  # noqa: A004
 from .values import ValueRefusedError, read_value
 
@@ -121,21 +121,14 @@ def _meaning(text: str, rocksdb_version: str) -> tuple[Mapping[str, str], Option
     option_set = parse(text)
     values = effective(option_set, rocksdb_version)
     known = catalogue()
-    _refuse_what_is_refused(option_set, rocksdb_version)
+    for version in known.versions_for(rocksdb_version):
+        for piece in pieces(option_set, version):
+            # Values that prevent opening the database, even of options without effect.
+            if piece.refusal is not None and piece.facts is not None:
+                raise piece.refusal
     rest = tuple(
         (name, value)
         for name, value in normalize(option_set).items
         if name not in values and not known.is_without_effect(name, rocksdb_version)
     )
     return values, OptionSet(rest)
-
-
-def _refuse_what_is_refused(option_set: OptionSet, rocksdb_version: str) -> None:
-    """Raises for values that prevent opening the database, even of options without effect."""
-    known = catalogue()
-    for version in known.versions_for(rocksdb_version):
-        for name, value in option_set:
-            info = known.options.get(name)
-            facts = info.versions.get(version) if info else None
-            if info and facts and facts.value_read and facts.no_effect is not None:
-                read_option(info, value, version)

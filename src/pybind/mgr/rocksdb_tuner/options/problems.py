@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Mapping, Optional
@@ -50,3 +51,8 @@ def problem(rule: str, option: Optional[str], message: str, source: str = '') ->
     """A problem by a rule; ``source`` overrides the source of the rule."""
     known = rules()[rule]
     return Problem(known.severity, rule, option, message, source or known.source)
+
+
+def problems_of(rows: Iterable[tuple[bool, str, str, str]]) -> Iterator[Problem]:
+    """From a table of: whether it applies, rule, option, message."""
+    return (problem(rule, option, message) for applies, rule, option, message in rows if applies)

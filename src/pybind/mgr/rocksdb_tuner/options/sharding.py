@@ -17,10 +17,10 @@ from .syntax import OptionSet, parse
 #: Ceph's own, besides RocksDB's options of a column family.
 _BLOCK_CACHE = 'block_cache'
 _NUMBER = re.compile(r'[ \t\n\v\f\r]*([+-]?)0*(\d+)', re.ASCII)
-_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _LONG_DIGITS = 20
-_UINT32_SPAN = 1 << 32
-_UINT32_MAX = _UINT32_SPAN - 1
+DEFAULT = 'default'
+#: Ceph has no upper bound; nobody uses more.
+MAX_SHARDS = 1024
 
 
 class ShardingSyntaxError(ValueError):
@@ -35,62 +35,57 @@ class ShardingSyntaxError(ValueError):
 
 
 @dataclass(frozen=True)
-class ShardedColumn:
-    """One key prefix, with its number of column families."""
+class Column:
+    """One column: the prefix of its keys, its shards, and its own RocksDB options."""
 
     name: str
     shards: int
-    #: Range of key characters that are hashed; the end is excluded.
-    hash_low: int = 0
-    hash_high: int = _UINT32_MAX
-    #: Verbatim: RocksDB options, and Ceph's block_cache.
-    options: str = ''
+    options: OptionSet
 
 
-def parse_sharding(text: str) -> tuple[ShardedColumn, ...]:
-    """Parse a definition like Ceph; raises ShardingSyntaxError if Ceph cannot."""
-    return tuple(_columns(text))
+def columns(text: str) -> tuple[Column, ...]:
+    """The columns, "default" first, then in the order of the text.
+
+    Raises ShardingSyntaxError if Ceph cannot parse it, OptionSyntaxError for the options of a
+    column.
+    """
+    return (Column(DEFAULT, 1, OptionSet(())), *_columns(text))
 
 
-def _columns(text: str) -> Iterator[ShardedColumn]:
+def _columns(text: str) -> Iterator[Column]:
     start = 0
     while start < len(text):
         blank = text.find(' ', start)
         end = len(text) if blank < 0 else blank
         definition, _, options = text[start:end].partition('=')
         name, bracket, _ = definition.partition('(')
-        if bracket:
-            yield _sharded(text, name, start + len(name) + 1, options)
-        else:
-            yield ShardedColumn(name, 1, options=options)
+        shards = _shards(text, start + len(name) + 1) if bracket else 1
+        if not name or not 1 <= shards <= MAX_SHARDS:
+            raise ShardingSyntaxError(text, start, f'a name and 1 to {MAX_SHARDS} shards')
+        own = tuple(item for item in parse(options).items if item[0] != _BLOCK_CACHE)
+        yield Column(name, shards, OptionSet(own))
         start = end + 1
 
 
-def _sharded(text: str, name: str, position: int, options: str) -> ShardedColumn:
+def _shards(text: str, position: int) -> int:
+    """The number at ``position``, before the range of key characters that are hashed."""
     # strtol() reads the whole text, not only this piece.
     shards, position = _number(text, position)
-    low, high = 0, _UINT32_MAX
     if text.startswith(',', position):
-        low, position = _number(text, position + 1)
+        _, position = _number(text, position + 1)
         if not text.startswith('-', position):
             raise ShardingSyntaxError(text, position, '"-"')
         position += 1
         if _NUMBER.match(text, position):
-            high, position = _number(text, position)
+            _, position = _number(text, position)
     if not text.startswith(')', position):
         raise ShardingSyntaxError(text, position, '")"')
-    return ShardedColumn(name, shards, low % _UINT32_SPAN, high % _UINT32_SPAN, options)
+    return shards
 
 
 def _number(text: str, position: int) -> tuple[int, int]:
     match = _NUMBER.match(text, position)
     if match is None:
         raise ShardingSyntaxError(text, position, 'a whole number')
-    # strtol() clamps to the range of a long.
-    digits = match[2] if len(match[2]) <= _LONG_DIGITS else '9' * _LONG_DIGITS
-    return min(max(int(match[1] + digits), _LONG_MIN), _LONG_MAX), match.end()
-
-
-def options_of_column(column: ShardedColumn) -> OptionSet:
-    """RocksDB's own options of a column, without Ceph's block_cache; raises OptionSyntaxError."""
-    return OptionSet(tuple(i for i in parse(column.options).items if i[0] != _BLOCK_CACHE))
+    # strtol() clamps to the range of a long; Python refuses thousands of digits.
+    return int(match[1] + match[2][:_LONG_DIGITS]), match.end()

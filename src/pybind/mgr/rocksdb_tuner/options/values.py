@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from typing import Optional
@@ -66,6 +66,8 @@ class Reading:
     number: Optional[float] = None
     #: How the value differs from its text, in a sentence; None if it does not.
     surprise: Optional[str] = None
+    #: Of a struct: the members that are set.
+    members: Mapping[str, str] = field(default_factory=dict)
 
 
 # strtoull() and strtol() skip C's blanks and take a sign.

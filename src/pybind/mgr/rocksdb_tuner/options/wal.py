@@ -5,7 +5,7 @@ disagree on whether a device holds the log.
 
 Maximum memory of memtables for effective options.
 
-An upper bound, for rules about whether an OSD can afford a string. `lsm/memory.py` models their
+An upper bound, for rules about whether an OSD can afford a string. The model of the tree has their
 size under load, including how much larger than the WAL they are.
 """
 
@@ -22,6 +22,10 @@ _WAL_TO_MEMTABLES = 4
 #: BlueStore reopens its database after mkfs. Seen on 16.2.15, 18.2.7 and 20.2.4.
 _COUNTED_AT_OPEN = 2
 _MIB = 1 << 20
+#: Preallocation of a WAL file over the size of a memtable.
+_BLOCKS = 1.1
+#: Less is never advised: memtables would be smaller than any that were tested.
+LEAST_LIMIT_BYTES = 64 * _MIB
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,9 @@ class Wal:
         return self.device_bytes <= device_bytes
 
     def limit_that_fits(self, device_bytes: float) -> int:
-        """The largest limit, in whole MiB, whose files fit; 0 if none does."""
-        room = (device_bytes - self.file_bytes) / self.allocation
-        return max(0, math.floor(room / _MIB)) * _MIB
+        """The largest limit, in whole MiB, whose files fit; 0 if none that is advised does."""
+        room = math.floor((device_bytes - self.file_bytes) / self.allocation / _MIB) * _MIB
+        return room if room >= LEAST_LIMIT_BYTES else 0
 
 
 def limit_bytes(max_total_wal_bytes: int, all_full_bytes: int, column_families: int) -> int:
@@ -107,6 +111,11 @@ def _allocation(blocks: float, *, single: bool) -> float:
     if single:
         return max(1.0, blocks)
     return blocks / -math.expm1(-blocks)
+
+
+def device_bytes_per_limit(memtables: int) -> float:
+    """Space of all WAL files over their limit, with memtables that are this part of it."""
+    return _allocation(_BLOCKS, single=False) + _BLOCKS / memtables
 
 
 #: Defaults of all releases: the reserve for everything but caches (osd_memory_base), and the

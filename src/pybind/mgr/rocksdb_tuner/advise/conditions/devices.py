@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Optional
 
-from ...lsm.levels import MAX_LEVELS, columns, options_of
+from ...lsm.levels import MAX_LEVELS, options_of
 from ...observe.trend import Outlook
+from ...options.sharding import columns
 from ...options.syntax import OptionSyntaxError, format, parse  # noqa: A004
 from ...options.wal import DEFAULT_FAMILIES, full_bytes, wal_of
 from ...units import format_bytes

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Optional
 
+from ...lsm.calibration import calibration
 from ...lsm.levels import TreeOptions, tree_options
 from ...lsm.records import Load
 from ...options.catalogue import LZ4, NO_COMPRESSION, catalogue
 from ...options.grammar import OptionDifference, diff, same_meaning
 from ...options.releases import KnownRelease
 from ...options.syntax import OptionSet, format, parse  # noqa: A004
+from ...options.wal import LEAST_LIMIT_BYTES, device_bytes_per_limit
 from ...units import format_bytes, format_plural
 from ..profiles import Profile, few_cores, profiles, recognize
 from ..records import Reason
@@ -37,12 +39,6 @@ WAL_BYTES = GIB
 _WAL_PART_OF_MEMORY = 4
 #: Maximum share of the DB device for the WAL, or for levels 0 and 1, which scale with it.
 _WAL_PART_OF_DB = 4
-#: Device space of a WAL at its limit with memtables of a 64th of it: the upper end of the model's
-#: `wal_device`.
-_WAL_FILES_PER_LIMIT = 1.8
-#: The same with memtables of a quarter of it: one preallocated file each.
-_WAL_FILES_PER_LIMIT_OF_FEW = 2.1
-_LEAST_WAL_BYTES = 64 * MIB
 #: Tested flush sizes: 96 MiB by QA, 128 MiB in 2022.
 _FLUSH_WINDOW = (96 * MIB, 128 * MIB)
 #: Memtable sizes with a gain: most of it at 16 MiB, the rest at 8 MiB.
@@ -87,7 +83,8 @@ def wal(situation: Situation) -> tuple[int, str, str]:
     devices = situation.devices
     if devices.dedicated_wal and devices.wal_bytes:
         few = keeps_default(situation)
-        allocation = _WAL_FILES_PER_LIMIT_OF_FEW if few else _WAL_FILES_PER_LIMIT
+        error = calibration().quantities['wal_device_bytes']
+        allocation = error.around(device_bytes_per_limit(4 if few else 64)).high
         # The running limit and the new one share the device.
         beside = 'memtables of a quarter of it' if few else 'memtables as small as these'
         bounds.append(
@@ -95,7 +92,7 @@ def wal(situation: Situation) -> tuple[int, str, str]:
                 int(devices.wal_bytes / allocation),
                 (
                     f'It has to fit on the WAL device of {format_bytes(devices.wal_bytes)}: with '
-                    f'{beside}, WAL files take up to {allocation:g} times the size of their '
+                    f'{beside}, WAL files take up to {allocation:.2g} times the size of their '
                     'content.'
                 ),
                 RULE,
@@ -127,7 +124,7 @@ def wal(situation: Situation) -> tuple[int, str, str]:
         )
     size, why, source = min(bounds, key=lambda bound: bound[0])
     # A power of two keeps derived values even.
-    even = max(_LEAST_WAL_BYTES, power_of_two(size + 1) // 2)
+    even = max(LEAST_LIMIT_BYTES, power_of_two(size + 1) // 2)
     return even, why if even >= size else f'{why} Rounded down to a power of two.', source
 
 

@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
-from ...lsm.levels import Column, ColumnsSyntaxError, columns
 from ...options.releases import KnownRelease, release_of
+from ...options.sharding import Column, ShardingSyntaxError, columns
 from ...options.syntax import OptionSyntaxError
 from ...options.verdict import BadQuestionError
 from ...workload.records import WorkloadClass
@@ -105,7 +105,7 @@ def _bytes(text: str) -> Optional[int]:
 def _columns(text: str) -> tuple[Column, ...]:
     try:
         return columns(text)
-    except (ColumnsSyntaxError, OptionSyntaxError) as error:
+    except (ShardingSyntaxError, OptionSyntaxError) as error:
         raise BadQuestionError(errno.EINVAL, f'cfs: {error}') from None
 
 
@@ -130,7 +130,7 @@ def column_families(facts: OsdFacts) -> KnownColumns:
     if reported is not None:
         try:
             return KnownColumns(columns(reported), reported)
-        except (ColumnsSyntaxError, OptionSyntaxError):
+        except (ShardingSyntaxError, OptionSyntaxError):
             # Unknown syntax.
             return KnownColumns(None)
     made_by = release_of(facts.info.created_version, None)

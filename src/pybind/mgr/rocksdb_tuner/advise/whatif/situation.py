@@ -7,14 +7,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Mapping, Optional
+from typing import Any, Mapping, Optional
 
 from ...lsm.amplification import LOG_ENTRIES
 from ...lsm.calibration import calibration, workload_of_class
-from ...lsm.levels import Column, columns
 from ...lsm.model import Measured, TreeInputs, working_set
 from ...lsm.records import Devices, Estimate, Load, VolumeSelection
 from ...options.releases import KnownRelease
+from ...options.sharding import Column, columns
 from ...options.verdict import BadQuestionError, find_release, releases_to_judge
 from ...units import natural
 from ...workload.records import WorkloadClass, limit_thresholds
@@ -128,8 +128,8 @@ def osd_by_id(osds: Sequence[OsdFacts], osd_id: int) -> OsdFacts:
 
 def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERRIDES) -> Situation:
     """A hypothetical OSD of this release with overrides."""
-    measured = _measured_workload(overrides.workload)
     devices = _devices(Devices(), overrides)
+    measured, about_workload = _workload(overrides.workload)
     common = [f'No OSD was named: a hypothetical OSD of {release.label} is assumed.']
     if devices.dedicated_db is None and devices.dedicated_wal is None:
         common.append('No DB or WAL device is known; use --db-size and --wal-size, or --osd.')
@@ -148,10 +148,10 @@ def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERR
         assumptions=Assumptions(
             tuple(common),
             (
-                *_about_columns(release, overrides),
-                *_about_workload(overrides.workload, measured),
+                *((_DEFAULT_COLUMNS.format(release.label),) if overrides.columns is None else ()),
+                about_workload,
             ),
-            _about_cores(overrides.cores),
+            _about_cores(overrides),
         ),
     )
 
@@ -162,16 +162,15 @@ def situation_of_osd(
     """The situation of an OSD, with overrides."""
     info, signals, details = facts.info, facts.signals, facts.details
     chosen = overrides.workload or (facts.workload.workload_class if facts.workload else None)
-    measured = _measured_workload(chosen)
+    measured, about_workload = _workload(chosen)
+    imagined = overrides.workload not in (None, _workload_of(facts))
     common: list[str] = []
     of_model: list[str] = []
     load = Load(
         workload=measured,
         wal_bytes_per_s=signals.wal_bytes_per_s if signals else None,
         log_entries=_log_entries(facts.settings or {}),
-        write_bytes=_write_bytes(facts)
-        if overrides.workload in (None, _workload_of(facts))
-        else None,
+        write_bytes=None if imagined else _write_bytes(facts),
         thread_waits=_thread_waits(facts),
     )
     used = signals.db_used_bytes if signals else None
@@ -208,12 +207,12 @@ def situation_of_osd(
             (
                 *of_model,
                 *_about_columns_of(facts, release, overrides, known_columns),
-                *_about_workload(chosen, measured),
+                about_workload,
             ),
-            _about_cores(overrides.cores),
+            _about_cores(overrides),
         ),
     )
-    if overrides.workload not in (None, _workload_of(facts)) or overrides.data_bytes is not None:
+    if imagined or overrides.data_bytes is not None:
         # Measurements are for another workload or database than the overrides.
         return situation
     return _fitted(situation, facts)
@@ -282,32 +281,28 @@ def _devices(known: Devices, overrides: Overrides) -> Devices:
     return known
 
 
+_LOAD = ('wal_bytes_per_s', 'data_bytes', 'bytes_per_key')
+
+
 def _load(known: Load, overrides: Overrides) -> Load:
-    if overrides.wal_bytes_per_s is not None:
-        known = replace(known, wal_bytes_per_s=float(overrides.wal_bytes_per_s))
-    if overrides.data_bytes is not None:
-        known = replace(known, data_bytes=float(overrides.data_bytes))
-    if overrides.bytes_per_key is not None:
-        known = replace(known, bytes_per_key=float(overrides.bytes_per_key))
-    return known
+    named = {name: getattr(overrides, name) for name in _LOAD}
+    given: dict[str, Any] = {n: float(value) for n, value in named.items() if value is not None}
+    return replace(known, **given)
 
 
 def _selection(settings: Mapping[str, Setting]) -> VolumeSelection:
     def value(name: str) -> Optional[str]:
         return settings[name].value if name in settings else None
 
-    found = VolumeSelection(policy=value(SELECTION_POLICY) or VolumeSelection.policy)
     try:
-        factor = float(value(RESERVED_FACTOR) or found.reserved_factor)
+        factor = float(value(RESERVED_FACTOR) or math.nan)
     except ValueError:
-        factor = found.reserved_factor
-    if not 0 <= factor <= _MOST_RESERVED_FACTOR:
-        factor = found.reserved_factor
-    reserved = natural(value(RESERVED))
-    return replace(
-        found,
-        reserved_factor=factor,
-        reserved_bytes=found.reserved_bytes if reserved is None else reserved,
+        factor = math.nan
+    usual = not 0 <= factor <= _MOST_RESERVED_FACTOR
+    return VolumeSelection(
+        policy=value(SELECTION_POLICY) or VolumeSelection.policy,
+        reserved_factor=VolumeSelection.reserved_factor if usual else factor,
+        reserved_bytes=natural(value(RESERVED)) or VolumeSelection.reserved_bytes,
     )
 
 
@@ -320,14 +315,7 @@ def _log_entries(settings: Mapping[str, Setting]) -> Optional[float]:
     return min(LOG_ENTRIES, float(most * USUAL_PLACEMENT_GROUPS))
 
 
-def _measured_workload(workload: Optional[WorkloadClass]) -> Optional[str]:
-    return None if workload is None else workload_of_class(workload.value)
-
-
-def _about_columns(release: KnownRelease, overrides: Overrides) -> tuple[str, ...]:
-    if overrides.columns is not None:
-        return ()
-    return (f'Its column families are assumed to be the default of {release.label}.',)
+_DEFAULT_COLUMNS = 'Its column families are assumed to be the default of {}.'
 
 
 def _about_columns_of(
@@ -350,23 +338,22 @@ def _about_columns_of(
     return (f'{unknown}: its {taken} {release.label}.',)
 
 
-def _about_workload(workload: Optional[WorkloadClass], measured: Optional[str]) -> tuple[str, ...]:
+def _workload(workload: Optional[WorkloadClass]) -> tuple[Optional[str], str]:
+    """The measured workload that represents this class, and the assumption in it."""
+    measured = None if workload is None else workload_of_class(workload.value)
     if measured is not None:
-        return (
-            (
-                'The shares of the column families and of lasting writes are as measured with '
-                f'{measured}.'
-            ),
+        return measured, (
+            'The shares of the column families and of lasting writes are as measured with '
+            f'{measured}.'
         )
     name = 'unknown' if workload is None else f'{workload.value}, which was not measured'
     classes = [c for known in calibration().workloads.values() for c in known.classes]
-    return (
-        (
-            f'The workload is {name}: results that depend on it are unknown. Use --workload with a '
-            f'measured class: {", ".join(classes)}.'
-        ),
+    return None, (
+        f'The workload is {name}: results that depend on it are unknown. Use --workload with a '
+        f'measured class: {", ".join(classes)}.'
     )
 
 
-def _about_cores(cores: Optional[int]) -> tuple[str, ...]:
-    return () if cores else ('The number of cores of the OSD is unknown; use --cores to set it.',)
+def _about_cores(overrides: Overrides) -> tuple[str, ...]:
+    unknown = 'The number of cores of the OSD is unknown; use --cores to set it.'
+    return () if overrides.cores else (unknown,)

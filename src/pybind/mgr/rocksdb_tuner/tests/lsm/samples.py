@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocksdb_tuner.lsm.levels import TreeOptions, columns, tree_options
+from rocksdb_tuner.lsm.levels import TreeOptions, tree_options
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Devices, TreeModel
+from rocksdb_tuner.options.sharding import columns
 from rocksdb_tuner.options.syntax import parse
 
 MIB = 1 << 20

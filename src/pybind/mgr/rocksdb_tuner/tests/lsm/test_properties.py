@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.lsm.calibration import calibration
-from rocksdb_tuner.lsm.levels import NotModeledError, columns
+from rocksdb_tuner.lsm.levels import NotModeledError
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Devices, Load, TreeModel, VolumeSelection
+from rocksdb_tuner.options.sharding import columns
 from rocksdb_tuner.options.syntax import OptionSet, parse
 
 from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS

@@ -16,8 +16,8 @@ import pytest
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.keys import Population
-from rocksdb_tuner.lsm.levels import columns
 from rocksdb_tuner.lsm.records import Amplification, Load
+from rocksdb_tuner.options.sharding import columns
 
 from .samples import PACIFIC_CFS, tree_of
 

@@ -9,17 +9,13 @@ with null as its answer.
 from __future__ import annotations
 
 import json
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional
 
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.effective import effective
 from rocksdb_tuner.options.hardware import Hardware
-from rocksdb_tuner.options.sharding import (
-    ShardingSyntaxError,
-    parse_sharding,
-)
+from rocksdb_tuner.options.sharding import ShardingSyntaxError, columns
 from rocksdb_tuner.options.syntax import (
     OptionSyntaxError,
     combine,
@@ -147,8 +143,9 @@ def of_struct(group: str, value: str) -> Any:
 
 def of_sharding(_group: str, text: str) -> Any:
     try:
-        return [list(astuple(column)) for column in parse_sharding(text)]
-    except ShardingSyntaxError as error:
+        found = columns(text)[1:]
+        return [[c.name, c.shards, format(c.options)] for c in found]
+    except (ShardingSyntaxError, OptionSyntaxError) as error:
         return f'refused: {error}'
 
 

@@ -338,8 +338,16 @@ BY_HARDWARE = [
         'max_bytes_for_level_base',
         # Levels that size themselves from below, as by default from RocksDB 8.4, do not go by it.
         f'{GOOD},level_compaction_dynamic_level_bytes=false',
-        Hardware(db_device_bytes=2 * GIB - 1),
-        Hardware(db_device_bytes=2 * GIB),
+        Hardware(wal_device_bytes=2 * GIB, db_device_bytes=2 * GIB - 1),
+        Hardware(wal_device_bytes=2 * GIB, db_device_bytes=2 * GIB),
+    ),
+    (
+        'levels-beyond-device',
+        'max_bytes_for_level_base',
+        # WAL files of 1.7 GiB share the device.
+        f'{GOOD},level_compaction_dynamic_level_bytes=false',
+        Hardware(db_device_bytes=3 * GIB),
+        Hardware(db_device_bytes=4 * GIB),
     ),
     (
         'short-pg-log',
@@ -527,9 +535,11 @@ def test_answer_lists_exactly_its_assumptions(hardware: Hardware, assumed: tuple
     assert hardware.assumptions == assumed
 
 
-@pytest.mark.parametrize(('device_bytes', 'fits'), [(8 << 20, False), (32 << 20, True)])
-def test_device_too_small_for_a_wal_file_has_no_wal_limit(device_bytes: int, fits: bool) -> None:
-    """A file for memtables of 8 MiB takes 8.8 MiB, with any limit."""
+@pytest.mark.parametrize(
+    ('device_bytes', 'fits'), [(8 << 20, False), (96 << 20, False), (128 << 20, True)]
+)
+def test_device_too_small_for_any_advised_limit_has_none(device_bytes: int, fits: bool) -> None:
+    """A file for memtables of 8 MiB takes 8.8 MiB, and less than 64 MiB is never derived."""
     problems = check(GOOD, '7.9', Hardware(wal_device_bytes=device_bytes)).problems
     (reported,) = (p.message for p in problems if p.rule == 'wal-beyond-device')
     assert ('no limit fits' in reported, 'a limit of up to ' in reported) == (not fits, fits)

@@ -13,10 +13,11 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.whatif.derive import agreement, derive
 from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.advise.whatif.tree import tree
-from rocksdb_tuner.lsm.levels import TreeOptions, columns, options_of, tree_options
+from rocksdb_tuner.lsm.levels import TreeOptions, options_of, tree_options
 from rocksdb_tuner.lsm.records import Devices
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
+from rocksdb_tuner.options.sharding import columns
 from rocksdb_tuner.options.syntax import format, parse  # noqa: A004
 from rocksdb_tuner.workload.records import WorkloadClass
 

@@ -47,7 +47,7 @@ def test_missing_overrides_are_unknown() -> None:
         ({'ingest': '9999P'}, 'ingest must be 1 to'),
         ({'key_size': '0'}, 'key-size must be 1 to'),
         ({'cores': 0}, 'cores must be 1 to 1024 for one OSD, not 0'),
-        ({'cfs': 'm(0)'}, "cfs: column 'm' with 0 shards"),
+        ({'cfs': 'm(0)'}, 'cfs: at character 0, .*: expected a name and 1 to 1024 shards'),
         ({'cfs': 'm=x'}, 'cfs: '),
     ],
 )
