@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Annotated, Mapping, NamedTuple, Optional
+from typing import Annotated, Mapping, NamedTuple, Optional, TypeVar
 
 from ..notes import Amount, Named
 from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats, parse_memtable_time
@@ -17,19 +17,14 @@ OSD_SPACING_S = 300.0
 #: detected separately.
 UNAVAILABLE_SPACING_S = 6 * 3600.0
 
+_Number = TypeVar('_Number', int, float)
+
 
 class DeepRequest(NamedTuple):
     """Request RocksDB's statistics from this OSD; the answer belongs to this nonce."""
 
     osd_id: int
     nonce: int
-
-
-@dataclass(frozen=True)
-class _Asked:
-    nonce: int
-    asked_s: float
-    unavailable: Optional[str] = None
 
 
 class KvAnswer(NamedTuple):
@@ -47,17 +42,10 @@ class MemtableTime(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The last two answers of one process, each with its memtable times."""
+    """The last two answers of one process with their memtable times, oldest first."""
 
-    kv: tuple[KvAnswer, ...]
-    memtable: tuple[MemtableTime, ...]
-
-
-@dataclass(frozen=True)
-class _Answer:
-    nonce: int
-    kv: KvAnswer
-    before: Optional[KvAnswer] = None
+    kv: tuple[KvAnswer, ...] = ()
+    memtable: tuple[MemtableTime, ...] = ()
 
 
 class CompactionRate(NamedTuple):
@@ -83,56 +71,71 @@ class RocksdbTimes(NamedTuple):
     cache_misses: Optional[int] = None
 
 
-@dataclass(frozen=True)
-class _Memtable:
+def compaction_of(answers: Answers, now_s: float) -> Optional[CompactionRate]:
+    """The newest rate; None if there is none or it is stale."""
+    if not _are_new(answers, now_s):
+        return None
+    before, after = answers.kv
+    written = _grown(before.stats.compact_write_bytes, after.stats.compact_write_bytes)
+    window_s = after.time_s - before.time_s
+    return None if written is None else CompactionRate(written / window_s, window_s)
+
+
+def times_of(answers: Answers, now_s: float) -> Optional[RocksdbTimes]:
+    """The newest timings; None if there are none or they are stale."""
+    if not _are_new(answers, now_s):
+        return None
+    (before_s, before), (after_s, after) = answers.kv
+    window_s = after_s - before_s
+    stalled = _grown(before.stall_micros, after.stall_micros)
+    (old_micros, old_syncs), (micros, syncs) = (
+        stats.wal_sync or (None, None) for stats in (before, after)
+    )
+    inserts = answers.memtable if len(answers.memtable) > 1 else ((None, None), (None, None))
+    return RocksdbTimes(
+        window_s,
+        # Several writers can stall at the same time.
+        None if stalled is None else min(1.0, stalled / 1e6 / window_s),
+        _mean(_grown(old_micros, micros), _grown(old_syncs, syncs), 1e-3),
+        _mean(_grown(inserts[0][0], inserts[1][0]), _grown(inserts[0][1], inserts[1][1]), 1e3),
+        _grown(before.cache_hits, after.cache_hits),
+        _grown(before.cache_misses, after.cache_misses),
+    )
+
+
+def _are_new(answers: Answers, now_s: float) -> bool:
+    return len(answers.kv) > 1 and now_s - answers.kv[-1].time_s <= 2 * OSD_SPACING_S
+
+
+def _grown(before: Optional[_Number], after: Optional[_Number]) -> Optional[_Number]:
+    """None if unknown, or if the counter was reset."""
+    return None if before is None or after is None or after < before else after - before
+
+
+def _mean(total: Optional[float], number: Optional[int], factor: float) -> Optional[float]:
+    return total * factor / number if total is not None and number else None
+
+
+class KeptOsd(NamedTuple):
+    """Requests to one OSD process, and its answers."""
+
     nonce: int
-    now: MemtableTime
-    before: Optional[MemtableTime] = None
-
-    @property
-    def insert_ms(self) -> Optional[float]:
-        """Mean time per write between the two answers."""
-        if self.before is None or self.now.writes <= self.before.writes:
-            return None
-        spent_s = self.now.total_s - self.before.total_s
-        return spent_s * 1e3 / (self.now.writes - self.before.writes) if spent_s >= 0 else None
-
-
-@dataclass(frozen=True)
-class KeptAnswers:
-    """Answers of OSDs at one time."""
-
-    kv: Mapping[int, _Answer]
-    memtables: Mapping[int, _Memtable]
-
-    def of(self, osd_id: int, nonce: int) -> Answers:
-        """The answers that the rates of this process are based on, oldest first."""
-        kv, memtable = self.kv.get(osd_id), self.memtables.get(osd_id)
-        return Answers(
-            tuple(a for a in (kv.before, kv.kv) if a) if kv and kv.nonce == nonce else (),
-            tuple(m for m in (memtable.before, memtable.now) if m)
-            if memtable and memtable.nonce == nonce
-            else (),
-        )
+    asked_s: float = -math.inf
+    #: Why the last answer had no statistics.
+    unavailable: Optional[str] = None
+    answers: Answers = Answers()
 
 
 class DeepStatistics:
-    """Schedules requests, and computes rates from two answers of one process.
-
-    Times are seconds of one clock.
-    """
+    """Schedules requests and keeps the answers. Times are seconds of one clock."""
 
     def __init__(self) -> None:
-        self._asked: dict[int, _Asked] = {}
-        self._last_asked_s: Optional[float] = None
-        self._answers: dict[int, _Answer] = {}
-        self._rates: dict[int, tuple[int, CompactionRate]] = {}
-        self._times: dict[int, tuple[int, RocksdbTimes]] = {}
-        self._memtables: dict[int, _Memtable] = {}
+        self._osds: dict[int, KeptOsd] = {}
+        self._last_asked_s = -math.inf
 
     def waits(self, now_s: float) -> bool:
         """Whether no request is due, since the last one is too recent."""
-        return self._last_asked_s is not None and now_s - self._last_asked_s < CLUSTER_SPACING_S
+        return now_s - self._last_asked_s < CLUSTER_SPACING_S
 
     def next_requests(
         self, up_osds: Iterable[tuple[int, int]], now_s: float
@@ -140,128 +143,65 @@ class DeepStatistics:
         """The requests that are due, usually none; ``up_osds`` are (OSD id, nonce)."""
         if self.waits(now_s):
             return ()
-        due = [
-            (self._asked_s(osd_id), osd_id, nonce)
-            for osd_id, nonce in up_osds
-            if self._is_due(osd_id, nonce, now_s)
-        ]
+        due = []
+        for osd_id, nonce in up_osds:
+            known = self._of(osd_id, nonce)
+            spacing_s = UNAVAILABLE_SPACING_S if known.unavailable else OSD_SPACING_S
+            if now_s - known.asked_s >= spacing_s:
+                due.append((known.asked_s, osd_id, nonce))
         if not due:
             return ()
         # The one that waited longest; OSDs without a request come first.
         _, osd_id, nonce = min(due)
         self._last_asked_s = now_s
-        self._asked[osd_id] = _Asked(nonce, now_s)
+        self._osds[osd_id] = self._of(osd_id, nonce)._replace(asked_s=now_s, unavailable=None)
         return (DeepRequest(osd_id, nonce),)
 
     def accept(self, osd_id: int, nonce: int, text: str, now_s: float) -> None:
         """Process an answer of any content."""
         try:
-            stats = parse_kv_stats(text)
+            answer = KvAnswer(now_s, parse_kv_stats(text))
         except KvStatsUnavailableError as error:
             self.fail(osd_id, nonce, str(error), now_s)
-        else:
-            self.accept_stats(osd_id, nonce, stats, now_s)
-
-    def accept_stats(self, osd_id: int, nonce: int, stats: KvStats, now_s: float) -> None:
-        """Process the statistics of an answer."""
-        known = self._answers.get(osd_id)
-        before = known.kv if known is not None and known.nonce == nonce else None
-        if before is not None and now_s <= before.time_s:
-            before = None
-        self._answers[osd_id] = _Answer(nonce, KvAnswer(now_s, stats), before)
-        self._rates.pop(osd_id, None)
-        self._times.pop(osd_id, None)
-        if before is None:
             return
-        self._times[osd_id] = (nonce, _times(before.stats, stats, now_s - before.time_s))
-        old, new = before.stats.compact_write_bytes, stats.compact_write_bytes
-        if old is not None and new is not None and new >= old:
-            window_s = now_s - before.time_s
-            self._rates[osd_id] = (nonce, CompactionRate((new - old) / window_s, window_s))
+        known = self._of(osd_id, nonce)
+        before = tuple(a for a in known.answers.kv[-1:] if a.time_s < now_s)
+        answers = known.answers._replace(kv=(*before, answer))
+        self._osds[osd_id] = known._replace(answers=answers)
 
     def accept_perf_dump(self, osd_id: int, nonce: int, text: str) -> None:
         """Process the RocksDB perf counters of an OSD with statistics."""
-        self.accept_memtable_time(osd_id, nonce, parse_memtable_time(text))
+        known, counted = self._of(osd_id, nonce), parse_memtable_time(text)
+        before = known.answers.memtable[-1:]
+        memtable = () if counted is None else (*before, MemtableTime(*counted))
+        answers = known.answers._replace(memtable=memtable)
+        self._osds[osd_id] = known._replace(answers=answers)
 
-    def accept_memtable_time(
-        self, osd_id: int, nonce: int, counted: Optional[tuple[float, int]]
-    ) -> None:
-        """Process (seconds, writes) since the OSD started; None: not counted."""
-        known = self._memtables.pop(osd_id, None)
-        if counted is not None:
-            before = known.now if known is not None and known.nonce == nonce else None
-            self._memtables[osd_id] = _Memtable(nonce, MemtableTime(*counted), before)
-
-    def kept(self) -> KeptAnswers:
+    def kept(self) -> Mapping[int, KeptOsd]:
         """A snapshot of the newest answers of all OSDs."""
-        return KeptAnswers(dict(self._answers), dict(self._memtables))
+        return dict(self._osds)
 
     def times(self, osd_id: int, nonce: int, now_s: float) -> Optional[RocksdbTimes]:
         """The newest timings of this process; None if there are none or they are stale."""
-        timed, answer = self._times.get(osd_id), self._answers.get(osd_id)
-        if timed is None or answer is None or timed[0] != nonce:
-            return None
-        if now_s - answer.kv.time_s > 2 * OSD_SPACING_S:
-            return None
-        memtable = self._memtables.get(osd_id)
-        if memtable is None or memtable.nonce != nonce:
-            return timed[1]
-        return timed[1]._replace(memtable_insert_ms=memtable.insert_ms)
-
-    def fail(self, osd_id: int, nonce: int, reason: str, now_s: float) -> None:
-        self._asked[osd_id] = _Asked(nonce, now_s, unavailable=reason)
-        self._drop(osd_id)
-
-    def unavailable(self, osd_id: int) -> Optional[str]:
-        asked = self._asked.get(osd_id)
-        return asked.unavailable if asked else None
+        return times_of(self._of(osd_id, nonce).answers, now_s)
 
     def compaction(self, osd_id: int, nonce: int, now_s: float) -> Optional[CompactionRate]:
         """The newest rate of this process; None if there is none or it is stale."""
-        rated, answer = self._rates.get(osd_id), self._answers.get(osd_id)
-        if rated is None or answer is None or rated[0] != nonce:
+        known = self._osds.get(osd_id)
+        if known is None or known.nonce != nonce:
             return None
-        return rated[1] if now_s - answer.kv.time_s <= 2 * OSD_SPACING_S else None
+        return compaction_of(known.answers, now_s)
+
+    def fail(self, osd_id: int, nonce: int, reason: str, now_s: float) -> None:
+        self._osds[osd_id] = KeptOsd(nonce, now_s, reason)
+
+    def unavailable(self, osd_id: int) -> Optional[str]:
+        known = self._osds.get(osd_id)
+        return known.unavailable if known else None
 
     def forget(self, osd_id: int) -> None:
-        self._asked.pop(osd_id, None)
-        self._drop(osd_id)
+        self._osds.pop(osd_id, None)
 
-    def _drop(self, osd_id: int) -> None:
-        self._answers.pop(osd_id, None)
-        self._rates.pop(osd_id, None)
-        self._times.pop(osd_id, None)
-        self._memtables.pop(osd_id, None)
-
-    def _asked_s(self, osd_id: int) -> float:
-        asked = self._asked.get(osd_id)
-        return asked.asked_s if asked else float('-inf')
-
-    def _is_due(self, osd_id: int, nonce: int, now_s: float) -> bool:
-        asked = self._asked.get(osd_id)
-        if asked is None or asked.nonce != nonce:
-            return True
-        spacing_s = UNAVAILABLE_SPACING_S if asked.unavailable else OSD_SPACING_S
-        return now_s - asked.asked_s >= spacing_s
-
-
-def _times(before: KvStats, after: KvStats, window_s: float) -> RocksdbTimes:
-    stall_share = None
-    if before.stall_micros is not None and after.stall_micros is not None:
-        stalled_s = (after.stall_micros - before.stall_micros) / 1e6
-        # Several writers can stall at the same time.
-        stall_share = min(1.0, stalled_s / window_s) if stalled_s >= 0 else None
-    sync_ms = None
-    if before.wal_sync is not None and after.wal_sync is not None:
-        micros = after.wal_sync[0] - before.wal_sync[0]
-        syncs = after.wal_sync[1] - before.wal_sync[1]
-        sync_ms = micros / 1e3 / syncs if syncs > 0 and micros >= 0 else None
-    hits = _difference(before.cache_hits, after.cache_hits)
-    misses = _difference(before.cache_misses, after.cache_misses)
-    return RocksdbTimes(window_s, stall_share, sync_ms, None, hits, misses)
-
-
-def _difference(before: Optional[int], after: Optional[int]) -> Optional[int]:
-    if before is None or after is None or after < before:
-        return None
-    return after - before
+    def _of(self, osd_id: int, nonce: int) -> KeptOsd:
+        known = self._osds.get(osd_id)
+        return known if known is not None and known.nonce == nonce else KeptOsd(nonce)

@@ -93,9 +93,8 @@ def appended(kept: array[_Number], newest: _Number, most: int) -> array[_Number]
 #: Length of the short window: long enough to smooth, short enough to classify a workload within a
 #: minute of its start.
 SHORT_WINDOW_S = 30.0
-#: Spacing and number of points in the long window: two hours.
-ANCHOR_SPACING_S = 600.0
-ANCHORS = 13
+#: Spacing of the two points that the long window starts from: one to two hours.
+ANCHOR_SPACING_S = 3600.0
 #: Maximum distance of two samples in a window; beyond it the mgr was away in between.
 MAX_GAP_S = 2 * MAX_INTERVAL_S
 
@@ -116,30 +115,6 @@ class Anchor(NamedTuple):
     sst_bytes: int
 
 
-class KeptAnchors(NamedTuple):
-    """The points of the long window in compact form; the arrays are never modified."""
-
-    times_s: array[float]
-    wal_bytes: array[int]
-    sst_bytes: array[int]
-
-    @property
-    def points(self) -> tuple[Anchor, ...]:
-        """Oldest first."""
-        return tuple(map(Anchor, *self))
-
-    def add(self, anchor: Anchor) -> KeptAnchors:
-        """With a newer point, and without the oldest one if there are too many."""
-        return KeptAnchors(
-            appended(self.times_s, anchor.time_s, ANCHORS),
-            appended(self.wal_bytes, anchor.wal_bytes, ANCHORS),
-            appended(self.sst_bytes, anchor.sst_bytes, ANCHORS),
-        )
-
-
-_NO_ANCHORS = KeptAnchors(array('d'), array('Q'), array('Q'))
-
-
 class OsdHistory:
     """Samples of one OSD. An OSD restart or a counter reset clears it."""
 
@@ -148,15 +123,13 @@ class OsdHistory:
     def __init__(self) -> None:
         # Replaced, never modified: other threads read them.
         self._recent: tuple[Sample, ...] = ()
-        self._anchors = _NO_ANCHORS
+        self._anchors: tuple[Anchor, ...] = ()
 
     @classmethod
     def of(cls, samples: tuple[Sample, ...], anchors: tuple[Anchor, ...]) -> OsdHistory:
         """With the samples of the short window and the points of the long one."""
         history = cls()
-        history._recent = samples
-        for anchor in anchors:
-            history._anchors = history._anchors.add(anchor)
+        history._recent, history._anchors = samples, anchors
         return history
 
     @property
@@ -174,8 +147,8 @@ class OsdHistory:
         return self._recent
 
     @property
-    def anchors(self) -> KeptAnchors:
-        """The points of the long window."""
+    def anchors(self) -> tuple[Anchor, ...]:
+        """The points of the long window, oldest first."""
         return self._anchors
 
     def add(self, sample: Sample, reports: ReportInterval = DEFAULT) -> None:
@@ -199,30 +172,26 @@ class OsdHistory:
         self._anchor(sample)
 
     def clear(self) -> None:
-        self._recent = ()
-        self._anchors = _NO_ANCHORS
+        self._recent, self._anchors = (), ()
 
     def written(self) -> Optional[WrittenBytes]:
         """Bytes written over the long window; None without two samples."""
         newest = self.newest
-        anchors = self._anchors
-        if newest is None or not anchors.times_s:
+        if newest is None or not self._anchors:
             return None
-        window_s = newest.time_s - anchors.times_s[0]
+        first = self._anchors[0]
+        window_s = newest.time_s - first.time_s
         wal, sst = newest.bytes_written_wal, newest.bytes_written_sst
         if window_s <= 0 or wal is None or sst is None:
             return None
-        return WrittenBytes(window_s, wal - anchors.wal_bytes[0], sst - anchors.sst_bytes[0])
+        return WrittenBytes(window_s, wal - first.wal_bytes, sst - first.sst_bytes)
 
     def _anchor(self, sample: Sample) -> None:
-        if sample.bytes_written_wal is None or sample.bytes_written_sst is None:
-            self._anchors = _NO_ANCHORS
-            return
-        times_s = self._anchors.times_s
-        if not times_s or sample.time_s - times_s[-1] >= ANCHOR_SPACING_S:
-            self._anchors = self._anchors.add(
-                Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
-            )
+        wal, sst, before = sample.bytes_written_wal, sample.bytes_written_sst, self._anchors
+        if wal is None or sst is None:
+            self._anchors = ()
+        elif not before or sample.time_s - before[-1].time_s >= ANCHOR_SPACING_S:
+            self._anchors = (*before[-1:], Anchor(sample.time_s, wal, sst))
 
 
 #: Less is 0, more is the most: a millionth of a second or of a share, and 10 PB.

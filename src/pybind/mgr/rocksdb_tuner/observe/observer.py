@@ -8,9 +8,9 @@ from typing import Callable, Mapping, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
-from .deep import Answers, DeepRequest, DeepStatistics, KeptAnswers, RocksdbTimes
+from .deep import Answers, DeepRequest, DeepStatistics, KeptOsd, RocksdbTimes
 from .details import Details, DetailSample, choose, details, packed, take_details, unpacked
-from .history import Anchor, KeptAnchors, OsdHistory, Packed
+from .history import Anchor, OsdHistory, Packed
 from .report_interval import DEFAULT, ReportInterval
 from .sample import Sample, by_any_name, details_for, names_for, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
@@ -73,7 +73,7 @@ class Evidence(NamedTuple):
 class _KeptOsd(NamedTuple):
     nonce: int
     recent: tuple[Sample, ...]
-    anchors: KeptAnchors
+    anchors: tuple[Anchor, ...]
     detail_before: Optional[Packed]
     detail_sample: Optional[Packed]
 
@@ -87,7 +87,7 @@ class Kept:
 
     osds: Mapping[int, _KeptOsd]
     histories: Mapping[int, KeptGrowth]
-    answers: KeptAnswers
+    answers: Mapping[int, KeptOsd]
     files: KeptFiles
 
     def evidence(self, osd_id: int) -> Optional[Evidence]:
@@ -95,13 +95,14 @@ class Kept:
         kept = self.osds.get(osd_id)
         if kept is None:
             return None
+        deep = self.answers.get(osd_id)
         return Evidence(
             kept.nonce,
             # A window needs its two ends only.
             kept.recent if len(kept.recent) < 2 else (kept.recent[0], kept.recent[-1]),
-            kept.anchors.points,
+            kept.anchors,
             tuple(unpacked(d) for d in (kept.detail_before, kept.detail_sample) if d is not None),
-            self.answers.of(osd_id, kept.nonce),
+            deep.answers if deep and deep.nonce == kept.nonce else Answers(),
         )
 
     def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:

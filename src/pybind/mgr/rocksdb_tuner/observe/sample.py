@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import CounterPoint
@@ -217,49 +217,39 @@ def _read(names: CounterNames, fields: Iterable[str]) -> _Read:
     )
 
 
-class _Reading:
-    """Counters to read of an OSD whose counters have ``names``."""
-
-    def __init__(self, names: CounterNames) -> None:
-        self._names = names
-        self._plans: dict[tuple[_Known, bool], _Plan] = {}
-        self.everything = _read(names, names._fields)
-
-    def plan(self, known: _Known, *, rounds: bool) -> _Plan:
-        """All counters that can change while the process runs; kv_sync is the first.
-
-        ``rounds``: with those that change with a round of the kv_sync thread only.
-
-        Device sizes cannot, nor can the used bytes of a missing device, for which BlueFS reports 0.
-        Without a slow device nothing is written to it.
-        """
-        plan = self._plans.get((known, rounds))
-        if plan is None:
-            settled = {
-                'db_total_bytes': known.db,
-                'wal_total_bytes': known.wal is not None,
-                'wal_used_bytes': known.wal is False,
-                'slow_total_bytes': known.slow is not None,
-                'slow_used_bytes': known.slow is False,
-                'bytes_written_slow': known.slow is False,
-            }
-            first = tuple(
-                field
-                for field in CounterNames._fields
-                if field not in (*_OF_OPERATIONS, *_OF_ROUNDS) and not settled.get(field)
-            )
-            if rounds:
-                first += _OF_ROUNDS
-            plan = self._plans[known, rounds] = _Plan(
-                _read(self._names, first),
-                _read(self._names, first + _OF_WRITES),
-                _read(self._names, first + _OF_WRITES + _OF_OTHERS),
-                _read(self._names, first + _OF_OPERATIONS),
-            )
-        return plan
+_everything = lru_cache(maxsize=16)(lambda names: _read(names, CounterNames._fields))
 
 
-_reading = lru_cache(maxsize=16)(_Reading)
+@lru_cache(maxsize=64)
+def _plan(names: CounterNames, known: _Known, *, rounds: bool) -> _Plan:
+    """All counters that can change while the process runs; kv_sync is the first.
+
+    ``rounds``: with those that change with a round of the kv_sync thread only.
+
+    Device sizes cannot, nor can the used bytes of a missing device, for which BlueFS reports 0.
+    Without a slow device nothing is written to it.
+    """
+    settled = {
+        'db_total_bytes': known.db,
+        'wal_total_bytes': known.wal is not None,
+        'wal_used_bytes': known.wal is False,
+        'slow_total_bytes': known.slow is not None,
+        'slow_used_bytes': known.slow is False,
+        'bytes_written_slow': known.slow is False,
+    }
+    first = tuple(
+        field
+        for field in CounterNames._fields
+        if field not in (*_OF_OPERATIONS, *_OF_ROUNDS) and not settled.get(field)
+    )
+    if rounds:
+        first += _OF_ROUNDS
+    return _Plan(
+        _read(names, first),
+        _read(names, first + _OF_WRITES),
+        _read(names, first + _OF_WRITES + _OF_OTHERS),
+        _read(names, first + _OF_OPERATIONS),
+    )
 
 
 def take_sample(
@@ -279,14 +269,12 @@ def take_sample(
     earlier sample of the same process.
     """
     values: list[object]
-    reading = _reading(names)
     if known is None or known.nonce != nonce:
-        values = [None] * len(Sample._fields)
-        wanted = reading.everything
+        values, wanted = [None] * len(Sample._fields), _everything(names)
         points = reader.latest(osd_id, wanted.paths)
     else:
         values = list(known)
-        wanted, points = _read_changed(reader, osd_id, reading, known)
+        wanted, points = _read_changed(reader, osd_id, names, known)
     times = [point.time_s for point in points if point is not None]
     if not times:
         return None
@@ -295,7 +283,7 @@ def take_sample(
     if times.count(time_s) < len(times):
         if min(times) < max(times) - SAME_REPORT_S:
             # A report arrived during the read: start over.
-            wanted = reading.everything
+            wanted = _everything(names)
             points = reader.latest(osd_id, wanted.paths)
             times = [point.time_s for point in points if point is not None]
             if not times:
@@ -329,7 +317,7 @@ def _fill(
 
 
 def _read_changed(
-    reader: CounterReader, osd_id: int, reading: _Reading, known: Sample
+    reader: CounterReader, osd_id: int, names: CounterNames, known: Sample
 ) -> tuple[_Read, list[Optional[CounterPoint]]]:
     """(counters read, their points); reading dominates the cost of a sample."""
     wal, slow = known.wal_total_bytes, known.slow_total_bytes
@@ -340,61 +328,28 @@ def _read_changed(
         wal != 0 if wal_known else None,
         slow != 0 if slow_known else None,
     )
-    plan = reading.plan(devices, rounds=False)
+    plan = _plan(names, devices, rounds=False)
     done, *points = reader.latest(osd_id, (ALL_OPERATIONS, *plan.first.paths))
-    if not _without_round(known, done, points[0]):
-        plan = reading.plan(devices, rounds=True)
-
-    def read_up_to(wanted: _Read) -> tuple[_Read, list[Optional[CounterPoint]]]:
-        known = len(points)
-        points.extend(reader.latest(osd_id, wanted.paths[known:]))
-        return wanted, points
-
-    not_writes = _reads_and_calls(known)
-    if (
-        not_writes is None
-        or done is None
-        or done.avgcount is not None
-        # Only counters of one report can be compared.
-        or points[0] is None
-        or points[0].time_s != done.time_s
-    ):
-        return read_up_to(plan.and_operations)
-    if done.value == not_writes + known.op_w:  # type: ignore[operator]  # known with the others
-        return read_up_to(plan.first)
-    read_up_to(plan.and_writes)
-    of_writes = points[len(plan.first.paths)]
-    if of_writes is None or of_writes.avgcount is None:
-        return read_up_to(plan.and_operations)
-    if done.value == not_writes + of_writes.avgcount:
-        return plan.and_writes, points
-    return read_up_to(plan.and_others)
-
-
-def _without_round(
-    known: Sample, done: Optional[CounterPoint], kv_sync: Optional[CounterPoint]
-) -> bool:
-    """Whether the kv_sync thread did nothing since ``known``, according to this report."""
-    return (
-        known.kv_flush is not None
-        and known.bytes_written_wal is not None
-        and kv_sync is not None
-        and kv_sync[1:] == known.kv_sync
-        and done is not None
-        and kv_sync.time_s == done.time_s
-    )
-
-
-def _reads_and_calls(known: Sample) -> Optional[int]:
-    """Number of reads and class calls; None if any kind is not fully known."""
-    if (
-        known.op_w is None
-        or known.op_w_in_bytes is None
-        or known.op_w_latency is None
-        or known.op_r is None
-        or known.op_r_out_bytes is None
-        or known.op_rw is None
-        or known.op_rw_in_bytes is None
-    ):
-        return None
-    return known.op_r + known.op_rw
+    kv_sync = points[0]
+    # Only counters of one report can be compared.
+    if done is None or done.avgcount is not None or not kv_sync or kv_sync.time_s != done.time_s:
+        wanted = _plan(names, devices, rounds=True).and_operations
+    else:
+        # Without a round of the kv_sync thread its flush and the WAL are as before.
+        rounds = kv_sync[1:] != known.kv_sync or None in (known.kv_flush, known.bytes_written_wal)
+        plan = _plan(names, devices, rounds=rounds)
+        wanted = plan.and_operations
+        kinds: tuple[Any, ...] = known[_OP_W : _OP_W + len(_OF_OPERATIONS)]
+        if None not in kinds:
+            op_w, _, _, op_r, _, op_rw, _ = kinds
+            others = op_r + op_rw
+            if done.value == others + op_w:
+                wanted = plan.first
+            else:
+                points += reader.latest(osd_id, plan.and_writes.paths[len(points) :])
+                writes = points[len(plan.first.paths)]
+                if writes is not None and writes.avgcount is not None:
+                    same = done.value == others + writes.avgcount
+                    wanted = plan.and_writes if same else plan.and_others
+    points += reader.latest(osd_id, wanted.paths[len(points) :])
+    return wanted, points

@@ -42,12 +42,9 @@ TREND_SIGNALS = (
 )
 WIDTH = len(TREND_SIGNALS)
 _values_of = attrgetter(*TREND_SIGNALS)
-#: Minimum spacing of an OSD's points: the first until there is no more room, so that a chart soon
-#: shows something, then the second: an hour in total.
-OSD_SPACINGS_S = (30.0, 60.0)
+#: Minimum spacing of points; an OSD has an hour of them, a device class a day.
+SPACING_OF_CHARTS_S = 60.0
 OSD_POINTS = 60
-#: The same for a device class: a day in total.
-CLASS_SPACINGS_S = (60.0,)
 CLASS_POINTS = 1440
 #: Maximum number of device classes with a trend.
 CLASSES_MAX = 32
@@ -75,14 +72,10 @@ class Trend(NamedTuple):
 
 
 class _Points(Generic[Key]):
-    """Ring buffers of several keys with common times.
+    """Ring buffers of several keys with common times."""
 
-    ``spacings_s``: each twice the previous one. ``points``: an even number.
-    """
-
-    def __init__(self, spacings_s: Sequence[float], points: int) -> None:
-        self._spacings_s, self._points = spacings_s, points
-        self._spacing = 0
+    def __init__(self, points: int) -> None:
+        self._points = points
         self._times_s: array[float] = array('d')
         self._next = 0
         self._rows: dict[Key, array[int]] = {}
@@ -92,8 +85,7 @@ class _Points(Generic[Key]):
             return True
         newest_s = self._times_s[self._next - 1]
         # If the clock went backwards, `add` starts over. Ticks jitter a little.
-        spacing_s = self._spacings_s[self._spacing]
-        return time_s < newest_s or time_s - newest_s >= 0.9 * spacing_s
+        return not 0 <= time_s - newest_s < 0.9 * SPACING_OF_CHARTS_S
 
     def add(self, time_s: float, rows: Mapping[Key, _Row]) -> None:
         if self._times_s and time_s < self._times_s[self._next - 1]:
@@ -102,12 +94,6 @@ class _Points(Generic[Key]):
             # Right after startup no OSD has reported twice: an empty first point would only delay
             # the next one.
             return
-        if len(self._times_s) == self._points and self._spacing + 1 < len(self._spacings_s):
-            self._spacing += 1
-            span_s = self._times_s[-1] - self._times_s[0]
-            # Samples may be farther apart anyway.
-            if span_s < 0.9 * self._spacings_s[self._spacing] * (self._points - 1):
-                self._thin_out()
         slot = self._next
         if len(self._times_s) < self._points:
             self._times_s.append(time_s)
@@ -129,19 +115,7 @@ class _Points(Generic[Key]):
     def clear(self) -> None:
         del self._times_s[:]
         self._rows.clear()
-        self._spacing = self._next = 0
-
-    def _thin_out(self) -> None:
-        """Drop every second point of a ring that is full for the first time, not the newest."""
-        kept = range(1, self._points, 2)
-        self._times_s = array('d', (self._times_s[slot] for slot in kept))
-        self._next = len(kept)
-        nothing = _NOTHING_KNOWN * (self._points - len(kept))
-        for key, row in self._rows.items():
-            thinned = array('H')
-            for slot in kept:
-                thinned.extend(row[slot * WIDTH : (slot + 1) * WIDTH])
-            self._rows[key] = thinned + nothing
+        self._next = 0
 
     def read(self, key: Key) -> Optional[Trend]:
         kept = self._rows.get(key)
@@ -164,8 +138,8 @@ class Trends:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._osds: _Points[int] = _Points(OSD_SPACINGS_S, OSD_POINTS)
-        self._classes: _Points[str] = _Points(CLASS_SPACINGS_S, CLASS_POINTS)
+        self._osds: _Points[int] = _Points(OSD_POINTS)
+        self._classes: _Points[str] = _Points(CLASS_POINTS)
 
     def add(
         self,

@@ -13,7 +13,7 @@ from ..collection.records import Collection, ModuleState, OsdCollection
 from ..deep.reader import OsdDeepStats
 from ..evaluate import AdviceContext, conclude, unknown_manager
 from ..mgr.records import OsdInfo
-from ..observe.deep import DeepStatistics
+from ..observe.deep import compaction_of, times_of
 from ..observe.details import Details, details
 from ..observe.history import OsdHistory
 from ..observe.kv_stats import DeepStats
@@ -128,22 +128,17 @@ def _facts(osd: OsdInfo, collection: Collection) -> OsdFacts:
 
 def _measured(facts: OsdFacts, evidence: Evidence, now_s: Optional[float]) -> OsdFacts:
     """``now_s``: reference time of ages; None: the newest data of this OSD."""
-    osd, nonce = facts.info, evidence.nonce
-    history, deep = OsdHistory.of(evidence.samples, evidence.anchors), DeepStatistics()
-    for answer in evidence.deep.kv:
-        deep.accept_stats(osd.osd_id, nonce, answer.stats, answer.time_s)
-    for memtable in evidence.deep.memtable:
-        deep.accept_memtable_time(osd.osd_id, nonce, memtable)
+    osd, history = facts.info, OsdHistory.of(evidence.samples, evidence.anchors)
     if now_s is None:
         times_s = [sample.time_s for sample in evidence.samples]
         now_s = max((*times_s, *(answer.time_s for answer in evidence.deep.kv)), default=0.0)
     before, after = (None, None, *evidence.details)[-2:]
     return facts._replace(
-        signals=signals(osd, history, deep.compaction(osd.osd_id, nonce, now_s))
+        signals=signals(osd, history, compaction_of(evidence.deep, now_s))
         if history.newest
         else None,
         details=details(before, after) if after else None,
-        rocksdb_times=deep.times(osd.osd_id, nonce, now_s),
+        rocksdb_times=times_of(evidence.deep, now_s),
     )
 
 

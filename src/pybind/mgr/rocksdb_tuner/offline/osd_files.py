@@ -186,7 +186,7 @@ def _evidence(osd: OsdInfo, nonce: int, files: OsdFiles) -> Evidence:
     points = (points.get(MEMTABLE_TIME) for _, points in sorted(files.dumps.items()))
     memtable = [MemtableTime(p.value / _NS_PER_S, p.avgcount) for p in points if p and p.avgcount]
     deep = Answers(tuple(answers[-2:]), tuple(memtable[-2:]))
-    return Evidence(nonce, history.recent, history.anchors.points, tuple(details[-2:]), deep)
+    return Evidence(nonce, history.recent, history.anchors, tuple(details[-2:]), deep)
 
 
 def _observe(

@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import (
     CLASS_POINTS,
-    CLASS_SPACINGS_S,
     CLASSES_MAX,
     OSD_POINTS,
-    OSD_SPACINGS_S,
+    SPACING_OF_CHARTS_S,
     TREND_SIGNALS,
     Trend,
     Trends,
 )
 
-#: Between the first points of an OSD.
-FIRST_S, LATER_S = OSD_SPACINGS_S
+LATER_S = SPACING_OF_CHARTS_S
 
 
 def signals(osd_id: int, kv_sync_ms: Optional[float]) -> Signals:
@@ -43,10 +41,10 @@ def test_all_points_of_an_osd_are_kept_in_order_with_gaps() -> None:
     trends = Trends()
     values: list[Optional[float]] = [1.0, None, 3.0]
     for step, value in enumerate(values):
-        add(trends, 1000 + step * FIRST_S, {0: value})
+        add(trends, 1000 + step * LATER_S, {0: value})
     found = trends.of_osd(0)
     assert found is not None
-    assert list(found.times_s) == [1000, 1030, 1060]
+    assert list(found.times_s) == [1000, 1060, 1120]
     assert shown(found) == values
     assert list(found.values['db_used_bytes']) == [None] * 3
     assert tuple(found.values) == TREND_SIGNALS
@@ -68,19 +66,11 @@ def test_first_point_has_the_first_rates() -> None:
 
 
 def kept_of(steps: int, interval_s: float) -> list[int]:
-    """The steps whose points an OSD keeps: all at first, then with the later spacing."""
+    """The steps whose points an OSD keeps."""
     kept: list[int] = []
-    spacing_s = FIRST_S
     for step in range(steps):
-        if kept and (step - kept[-1]) * interval_s < 0.9 * spacing_s:
-            continue
-        if len(kept) == OSD_POINTS:
-            if spacing_s == FIRST_S and (kept[-1] - kept[0]) * interval_s < 0.9 * LATER_S * (
-                OSD_POINTS - 1
-            ):
-                kept = kept[1::2]
-            spacing_s = LATER_S
-        kept = [*kept, step][-OSD_POINTS:]
+        if not kept or (step - kept[-1]) * interval_s >= 0.9 * LATER_S:
+            kept = [*kept, step][-OSD_POINTS:]
     return kept
 
 
@@ -122,26 +112,13 @@ def test_an_osd_has_a_point_in_each_minute_of_the_last_hour(interval_s: float) -
     assert found.times_s[-1] - found.times_s[0] >= 0.9 * 3600
 
 
-def test_early_points_of_an_osd_are_thinned_out_once() -> None:
-    """A point in half a minute at first; no more than an hour of minutes is kept."""
-    trends = Trends()
-    for step in range(OSD_POINTS + 1):
-        found = trends.of_osd(0)
-        assert step == 0 or (found is not None and len(found.times_s) == step)
-        add(trends, step * FIRST_S, {0: float(step)})
-    found = trends.of_osd(0)
-    assert found is not None
-    assert len(found.times_s) == OSD_POINTS // 2 + 1
-    assert found.times_s[-2:] == ((OSD_POINTS - 1) * FIRST_S, OSD_POINTS * FIRST_S)
-
-
 def test_points_closer_than_the_spacing_are_skipped() -> None:
     trends = Trends()
     for step in range(10):
-        add(trends, step * 10.0, {0: float(step)})
+        add(trends, step * 20.0, {0: float(step)})
     found = trends.of_osd(0)
     assert found is not None
-    assert found.times_s == (0, 30, 60, 90)
+    assert found.times_s == (0, 60, 120, 180)
 
 
 def test_class_has_the_median_of_times_and_the_mean_of_rates_of_known_osds() -> None:
@@ -155,7 +132,7 @@ def test_class_has_the_median_of_times_and_the_mean_of_rates_of_known_osds() -> 
 
 
 def test_class_has_a_longer_history_than_an_osd() -> None:
-    assert CLASS_POINTS * CLASS_SPACINGS_S[-1] >= 24 * 3600
+    assert CLASS_POINTS * SPACING_OF_CHARTS_S >= 24 * 3600
     assert OSD_POINTS * LATER_S >= 3600
 
 
@@ -171,11 +148,11 @@ def test_clock_set_back_restarts_the_trend() -> None:
 def test_removed_osd_is_dropped_and_one_that_is_down_is_not() -> None:
     trends = Trends()
     add(trends, 0, {0: 1.0, 1: 1.0})
-    trends.add({0: signals(0, 2.0)}, {0: 'ssd', 1: 'ssd'}, 30)
+    trends.add({0: signals(0, 2.0)}, {0: 'ssd', 1: 'ssd'}, 60)
     down = trends.of_osd(1)
     assert down is not None
     assert shown(down) == [1.0, None]
-    trends.add({0: signals(0, 2.0)}, {0: 'ssd'}, 60)
+    trends.add({0: signals(0, 2.0)}, {0: 'ssd'}, 120)
     assert trends.of_osd(1) is None
 
 
@@ -191,7 +168,7 @@ def test_memory_is_bounded_for_any_number_of_classes() -> None:
 def test_nan_is_unknown(bad: float) -> None:
     trends = Trends()
     add(trends, 0, {0: 1.0})
-    add(trends, FIRST_S, {0: bad})
+    add(trends, LATER_S, {0: bad})
     found = trends.of_osd(0)
     assert found is not None
     assert shown(found) == [1.0, None]
