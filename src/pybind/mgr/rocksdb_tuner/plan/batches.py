@@ -87,12 +87,12 @@ def planned_batches(request: ChangeRequest, soak: SoakPlan) -> tuple[PlannedBatc
 
 def count(request: ChangeRequest) -> int:
     """Number of batches."""
-    return len(_pieces(request))
+    return len(request.pieces)
 
 
 def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> PlannedBatch:
     """The batch with this number."""
-    pieces = _pieces(request)
+    pieces = request.pieces
     osds = pieces[number]
     domain = domain_of(request, number)
     if number == 0:
@@ -133,10 +133,6 @@ def domain_of(request: ChangeRequest, number: int) -> Optional[FailureDomain]:
     return request.domains[number] if number < len(request.domains) else None
 
 
-def _pieces(request: ChangeRequest) -> tuple[tuple[int, ...], ...]:
-    return request.batches or tuple((osd_id,) for osd_id in request.order)
-
-
 def soak_for(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
     """The soak of this change; ``soak`` is from the module options.
 
@@ -165,8 +161,9 @@ def _batch_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
 
 
 def _judged_after_the_canary(pieces: tuple[tuple[int, ...], ...]) -> int:
-    left, judged = sum(map(len, pieces[1:])), 0
-    for piece in pieces[1:]:
-        left -= len(piece)
-        judged += left >= limits().least_controls
+    """Number of later batches with enough unchanged OSDs behind them for a verdict; at least 1."""
+    judged, left = len(pieces) - 1, 0
+    while judged > 1 and left < limits().least_controls:
+        left += len(pieces[judged])
+        judged -= 1
     return max(judged, 1)

@@ -104,6 +104,11 @@ class ChangeRequest:
         return tuple((who, value) for who, value in self.final_entries if who not in owned)
 
     @cached_property
+    def pieces(self) -> tuple[tuple[int, ...], ...]:
+        """The OSDs of each batch."""
+        return self.batches or tuple((osd_id,) for osd_id in self.order)
+
+    @cached_property
     def position(self) -> Mapping[int, int]:
         """Index of each OSD in ``order``."""
         return {osd_id: index for index, osd_id in enumerate(self.order)}

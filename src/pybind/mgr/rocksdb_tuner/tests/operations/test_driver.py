@@ -45,7 +45,7 @@ class Counting(OperationDriver[Count, int, int]):
     KIND = 'count'
 
     def __post_init__(self) -> None:
-        super().__init__(lambda: self.on, None)
+        super().__init__(lambda: self.on, None, on_change=self._announced)
 
     def start(self, count: Count) -> Count:
         self.load()
@@ -90,7 +90,7 @@ class Counting(OperationDriver[Count, int, int]):
         self.log.append(f'executed {action}')
         return True
 
-    def _announce(self, before: Optional[Count], state: Count) -> None:
+    def _announced(self, before: Optional[Count], state: Count) -> None:
         self.log.append(f'announced {before and before.number} -> {state.number}')
 
     def _conclude(self, state: Count) -> None:
