@@ -318,7 +318,8 @@ const LINES: {
     ];
   },
   experiment: (of, what) => {
-    const changed = of.arms.flatMap((arm) => arm.osds);
+    const before = of.phase === 'planned' || of.phase === 'baseline';
+    const changed = of.arms.flatMap((arm) => (before || arm.dropped ? [] : arm.osds));
     const off = changed.length ? `${ids(changed)} run options of arms` : 'No OSD runs options of an arm';
     if (what === 'pause')
       return [
