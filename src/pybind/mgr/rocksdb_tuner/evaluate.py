@@ -93,20 +93,17 @@ def conclude(
     """
     state = state or EvaluationState()
     found_groups = tuple(with_limit(group) for group in groups(osds, workloads))
-    return Conclusions(
-        found_groups,
-        _assessments(osds, found_groups, advised_on, context, state.steps),
-        findings(
-            ClusterFacts(
-                osds,
-                context.entries,
-                health_codes=context.health_codes if osds else frozenset(),
-                alerting=context.alerting,
-                pending_s=context.pending_s,
-            ),
-            state.setup_findings,
-        ),
+    assessments = _assessments(osds, found_groups, advised_on, context, state.steps)
+    cluster = ClusterFacts(
+        osds,
+        context.entries,
+        health_codes=context.health_codes if osds else frozenset(),
+        alerting=context.alerting,
+        pending_s=context.pending_s,
+        groups=found_groups,
+        advised={n for a in assessments for r in a.recommendations for n in r.osds},
     )
+    return Conclusions(found_groups, assessments, findings(cluster, state.setup_findings))
 
 
 def _assessments(
@@ -155,7 +152,5 @@ def _assessment(
     )
     if context.rollout_under_way:
         return assessment
-    compaction = compaction_advice(group, context.history)
-    if compaction is None:
-        return assessment
-    return replace(assessment, recommendations=(*assessment.recommendations, compaction))
+    more = filter(None, (compaction_advice(group, context.history),))
+    return replace(assessment, recommendations=(*assessment.recommendations, *more))

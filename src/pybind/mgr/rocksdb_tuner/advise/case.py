@@ -15,7 +15,8 @@ from ..workload.classify import Writer, writer_of
 from ..workload.records import Evidence
 from .cohort import Cohort, name_osds
 from .conditions import ClusterFacts, deferred_write_regression, unoptimised_build
-from .limit import common_storage, kv_sync_busy, limit_of, limit_thresholds
+from .facts import with_wal_room
+from .limit import common_storage, kv_sync_busy, limit_of, limit_thresholds, read_share
 from .objections import (
     Objection,
     misfit_objections,
@@ -76,6 +77,17 @@ class Case:
         return limit_of(group) if group.limit == UNKNOWN_LIMIT else group.limit
 
     @cached_property
+    def thread_share(self) -> Optional[float]:
+        """Share of the kv_sync thread's time that options can shorten; None: all of it."""
+        share = self.limit.thread_share
+        return None if share is None else round(share, 1)
+
+    @cached_property
+    def reads(self) -> bool:
+        """Whether clients read so much that faster writes alone are no gain."""
+        return bool(read_share(self.cohort.group.workload) >= limit_thresholds().reads)
+
+    @cached_property
     def storage(self) -> Optional[Storage]:
         return common_storage(self.osds)
 
@@ -95,7 +107,7 @@ class Case:
     @cached_property
     def _alike(self) -> tuple[OsdFacts, ...]:
         """One OSD of each distinct kind."""
-        return tuple({_resources(osd): osd for osd in self.osds}.values())
+        return tuple({_resources(o): o for o in map(with_wal_room, self.osds)}.values())
 
     @cached_property
     def hardware(self) -> tuple[Hardware, ...]:
@@ -135,7 +147,8 @@ class Case:
     def under_workload(self, text: str) -> tuple[Objection, ...]:
         if self.writer is None:
             return ()
-        return workload_objections(self.effective(text), self.writer, self.busy)
+        busy = self.busy if self.thread_share is None else None
+        return workload_objections(self.effective(text), self.writer, busy)
 
     @cached_property
     def why_no_tuning(self) -> Optional[Reason]:
@@ -164,23 +177,17 @@ class Case:
     @cached_property
     def db_space_short(self) -> Optional[str]:
         """Evidence that DB devices are short of space; None if there is none."""
-        least = limit_thresholds().db_full_share
-        spilled = []
-        full = 0.0
-        for osd in self.osds:
-            signals = osd.signals
-            if signals is None or not osd.info.dedicated_db:
-                continue
-            if signals.slow_used_bytes:
-                spilled.append(osd.info.osd_id)
-            if signals.db_total_bytes and signals.db_used_bytes is not None:
-                full = max(full, signals.db_used_bytes / signals.db_total_bytes)
+        devices = [o.signals for o in self.osds if o.info.dedicated_db and o.signals]
+        spilled = [s.osd_id for s in devices if s.slow_used_bytes]
         if spilled:
             return f'RocksDB data of {name_osds(spilled)} spilled over to the slow device.'
+        full = max(
+            ((s.db_used_bytes or 0) / s.db_total_bytes for s in devices if s.db_total_bytes),
+            default=0.0,
+        )
         # A full compaction needs space for its output.
-        if full >= least - _ROOM_TO_COMPACT:
-            return f'The fullest DB device is {full:.0%} full.'
-        return None
+        short = full >= limit_thresholds().db_full_share - _ROOM_TO_COMPACT
+        return f'The fullest DB device is {full:.0%} full.' if short else None
 
 
 def _resources(osd: OsdFacts) -> tuple[object, ...]:

@@ -14,7 +14,6 @@ from .case import Case
 from .choice import Target
 from .cohort import annex_for, why_annex
 from .decision import effects, nothing
-from .effect import predicted_write_amplification, reason_of
 from .experimented import measured_effect, measured_usage, prediction_from
 from .limit import limit_thresholds
 from .objections import Objection, harmful
@@ -26,7 +25,9 @@ from .reasons import (
     lost,
     of_choice,
     of_publication,
+    of_space,
     of_workload,
+    of_writes,
     predictions_of,
 )
 from .records import (
@@ -74,8 +75,8 @@ def changed(
             f'{case.release.rocksdb_version}: {refusals[0].message}',
             case.limit,
         )
-    change = predicted_write_amplification(case.running, target.options, case.situation)
     expected = {u.resource: u.ratio for u in expected_usages(case, target.options)}
+    writes = expected.get(Resource.DB_DEVICE)
     reasons = (
         *(o.reason for o in objections),
         *of_workload(case),
@@ -87,20 +88,26 @@ def changed(
         ),
         *of_choice(weighed),
         *of_publication(case, target),
-        *(() if change is None else (reason_of(change),)),
+        *of_writes(writes),
+        *of_space(case, expected.get(Resource.DB_SPACE)),
         *losses(case, target),
-        *cautions(target, is_default=is_default),
+        *cautions(case, target, is_default=is_default),
     )
-    predictions = predictions_of(expected, change, case, target.options)
-    risk = Risk.MEDIUM
-    if is_default and change is not None and change.is_better and not case.misfits(target.options):
+    predictions, risk = predictions_of(expected, case, target.options), Risk.MEDIUM
+    if is_default and writes is not None and writes.high < 1 and not case.misfits(target.options):
         risk = Risk.LOW
-    if change is not None and change.is_worse and not is_default and not measured:
+    if writes is not None and writes.low > 1 and not is_default and not measured:
         risk = Risk.HIGH
-    priority = _priority(case, weighed)
     if is_default and cohort.deciding_entries:
         return removed(
-            case, all_osds, target, reasons, predictions, risk, priority=priority, gain=gain
+            case,
+            all_osds,
+            target,
+            reasons,
+            predictions,
+            risk,
+            priority=_priority(case, weighed),
+            gain=gain,
         )
     return proposed(
         case,
@@ -109,7 +116,7 @@ def changed(
         reasons,
         predictions,
         risk,
-        priority=priority,
+        priority=_priority(case, weighed),
         gain=gain,
     )
 
@@ -122,7 +129,7 @@ def _priority(case: Case, weighed: Optional[Weighing]) -> Priority:
     if weighed is None or weighed.chosen is None:
         return Priority.PLANNED
     gained = {usage.resource for usage in weighed.chosen.gains(weighed.bars)}
-    if case.limit.resource in gained:
+    if case.limit.of_options in gained:
         return Priority.NOW
     busy = case.busy is not None and case.busy.value >= limit_thresholds().kv_sync_idle
     will_limit = {Resource.KV_SYNC} if busy else set()

@@ -7,7 +7,7 @@ OSD names in texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Optional, Union
 
@@ -67,10 +67,10 @@ def group_cohort(
     if unstartable:
         return f'{first_remove([n for n, _ in unstartable], unstartable[0][1])}.'
     releases = {release_of_osd(o.info) for o, _ in known}
+    names = ', '.join(sorted({o.info.version or '?' for o, _ in known}))
     if None in releases:
-        return 'The release of at least one OSD is unknown to this module: no recommendations.'
+        return f'This module does not know the release of all OSDs ({names}): no recommendations.'
     if len(releases) > 1:
-        names = ', '.join(sorted({o.info.version or '?' for o, _ in known}))
         return f'The OSDs run different releases ({names}): finish the upgrade first.'
     overruled = [o.info.osd_id for o, options in known if options.overruled]
     shadowed = [
@@ -134,7 +134,9 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
     if annexed:
         return _annex_is_set(annexed)
     if len({(o.running, o.deciding_who) for o in options}) > 1:
-        return 'The OSDs of the group run different options: make them the same first.'
+        return 'The OSDs of the group run different options ({}): make them the same first.'.format(
+            ', '.join(sorted({o.deciding_who or 'no entry' for o in options}))
+        )
     return None
 
 
@@ -164,30 +166,18 @@ def own_entry_cohorts(
     group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
 ) -> tuple[Cohort, ...]:
     """OSDs of a group whose only entry is their own, by running options."""
-    alike: dict[tuple[KnownRelease, str], list[OsdFacts]] = {}
-    for osd in group.osds:
-        release, options = release_of_osd(osd.info), osd.options
-        if not osd.info.up or release is None or options is None or not options.own_entry_only:
-            continue
-        if options.overruled or options.annex or options.annex_who or options.pending_restart:
-            continue
-        if options.starts is False:
-            continue
-        alike.setdefault((release, options.running), []).append(osd)
-    return tuple(
-        Cohort(
-            group=group,
-            osds=tuple(osds),
-            release=release,
-            running=running,
-            deciding_entries=tuple(f'osd.{osd.info.osd_id}' for osd in osds),
-            is_everything=False,
-            orchestrated=orchestrated,
-            remarks=(),
-            shown_steps=shown_steps,
-            own_entries=True,
-        )
-        for (release, running), osds in alike.items()
+    return _alike(
+        group,
+        orchestrated,
+        shown_steps,
+        lambda _, options: (
+            (None, None)
+            if options.own_entry_only
+            and not (options.overruled or options.annex or options.annex_who)
+            and not options.pending_restart
+            and options.starts is not False
+            else None
+        ),
     )
 
 
@@ -198,14 +188,31 @@ def redundant_annex_cohorts(
 
     Entries of single OSDs with the same value form one cohort.
     """
-    alike: dict[tuple[KnownRelease, str, str, Optional[str]], list[OsdFacts]] = {}
+    return _alike(
+        group,
+        orchestrated,
+        shown_steps,
+        lambda osd, options: (
+            (options.annex, None if is_own_entry(options.annex_who) else options.annex_who)
+            if options.annex_who is not None and redundant_annex(osd)
+            else None
+        ),
+    )
+
+
+def _alike(
+    group: GroupFacts,
+    orchestrated: bool,
+    shown_steps: ShownSteps,
+    entry: Callable[[OsdFacts, OsdOptions], Optional[tuple[Optional[str], Optional[str]]]],
+) -> tuple[Cohort, ...]:
+    """Cohorts by release, running options, and the annex and common entry that ``entry`` finds."""
+    alike: dict[tuple[KnownRelease, str, Optional[str], Optional[str]], list[OsdFacts]] = {}
     for osd in group.osds:
         release, options = release_of_osd(osd.info), osd.options
-        if not osd.info.up or release is None or options is None or options.annex_who is None:
-            continue
-        if redundant_annex(osd):
-            wide = None if is_own_entry(options.annex_who) else options.annex_who
-            alike.setdefault((release, options.running, options.annex, wide), []).append(osd)
+        found = entry(osd, options) if osd.info.up and release and options else None
+        if release is not None and options is not None and found is not None:
+            alike.setdefault((release, options.running, *found), []).append(osd)
     return tuple(
         Cohort(
             group=group,

@@ -46,8 +46,6 @@ SOURCE = (
 )
 #: Prefix of campaign ids in the history; rollout ids begin with "r".
 CAMPAIGN = 'c'
-#: An outcome.
-_DONE = 'done'
 
 
 class PastChange(Protocol):
@@ -89,14 +87,14 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
     """
     changes = (r for r in history if not _is_campaign(r) and r.experiment is None)
     change = max((r for r in changes if _is_for(r, group)), key=_number, default=None)
-    if change is None or change.outcome != _DONE:
+    if change is None or change.outcome != 'done':
         return None
     options = [name for name in _changed(change) if name in ONLY_NEW_FILES]
     osds = [o for o in group.osds if o.info.up and _runs(o, change.options_to)]
     advice_id = recommendation_id(Kind.COMPACT, group.who, change.options_to)
     compacted = any(
         _is_campaign(r)
-        and r.outcome == _DONE
+        and r.outcome == 'done'
         and _number(r) > _number(change)
         and (r.recommendation_id == advice_id or r.who in {'osd', group.who})
         for r in history
@@ -191,5 +189,4 @@ def _predictions(osd: OsdFacts, change: PastChange) -> tuple[Prediction, ...]:
 
 
 def _number(record: PastChange) -> int:
-    digits = record.rollout_id[1:]
-    return natural(digits) or 0
+    return natural(record.rollout_id[1:]) or 0

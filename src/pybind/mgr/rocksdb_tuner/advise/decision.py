@@ -13,7 +13,7 @@ from typing import Mapping, Optional
 from ..options.grammar import OptionSyntaxError, diff, parse
 from ..units import format_effect
 from .cohort import Cohort
-from .limit import limited_by, relief_of
+from .limit import finding_of, limited_by, relief_of
 from .profiles import Profile
 from .records import (
     Decision,
@@ -95,6 +95,7 @@ def decide(
         *([wait] if wait else []),
         *urgent,
         *(_remedy(group.who, f) for f in remedies if f.severity is Severity.WARNING),
+        *([nothing(group.who, '', group.limit)] if group.limit.thread_share is not None else []),
         *(r.decision for r in advised),
         assessment.conclusion,
     )
@@ -115,8 +116,10 @@ def _remedy(who: str, finding: Finding) -> Decision:
 def nothing(who: str, because: str, limit: Limit, next_command: Optional[str] = None) -> Decision:
     """No change of options: because of what, and what limits; what relieves that, if anything."""
     limited = limited_by(limit) and f'Limited by {limited_by(limit)}'
-    if limit.resource in RELIEVED:
-        because, next_command = f'{limited} {because}', 'ceph rocksdb-tuner osd'
+    if limit.resource in RELIEVED or limit.thread_share is not None:
+        finding = finding_of(limit)
+        because = f'{limited} {because}'.rstrip()
+        next_command = f'{_COMMAND} findings {finding}' if finding else f'{_COMMAND} osd'
         return Decision(who, f'Provide {relief_of(limit)}', because, next_command=next_command)
     return Decision(
         who, 'Nothing to change', f'{because} {limited}'.strip(), next_command=next_command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Mapping, Optional
 
@@ -73,8 +74,11 @@ def osd_options(
         overruled=main.beats_config_store,
         annex=annex.value,
         profile=profile.name if profile else None,
-        own_entry_only=_own_entry_only(osd, entries),
-        annex_by_entry_only=_annex_by_entry_only(osd, entries, annex),
+        own_entry_only=(own := _only_entry(OPTION, osd, entries)) is not None
+        and is_own_entry(own.who),
+        annex_by_entry_only=(only := _only_entry(ANNEX, osd, entries)) is not None
+        and not annex.beats_config_store
+        and only.value == annex.value,
     )
 
 
@@ -144,31 +148,15 @@ def _accepted(osd: OsdInfo, strings: Optional[tuple[str, str]]) -> Optional[bool
     return check(in_force(*strings), release.rocksdb_version).accepted
 
 
-def _own_entry_only(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
-    of_main = [entry for entry in entries if entry.name == OPTION]
-    own = [entry for entry in of_main if is_own_entry(entry.who)]
+def _only_entry(name: str, osd: OsdInfo, entries: Sequence[ConfigEntry]) -> Optional[ConfigEntry]:
+    """The entry without which this OSD would start with the release's default."""
+    of_name = [entry for entry in entries if entry.name == name]
     try:
-        fallback = deciding_entry((e for e in of_main if e not in own), osd)
-        return fallback is None and deciding_entry(own, osd) is not None
+        deciding = deciding_entry(of_name, osd)
+        fallback = deciding_entry((e for e in of_name if e is not deciding), osd)
     except UnknownMaskError:
-        return False
-
-
-def _annex_by_entry_only(
-    osd: OsdInfo, entries: Sequence[ConfigEntry], annex: RunningOption
-) -> bool:
-    of_annex = [entry for entry in entries if entry.name == ANNEX]
-    try:
-        deciding = deciding_entry(of_annex, osd)
-        fallback = deciding_entry((e for e in of_annex if e is not deciding), osd)
-    except UnknownMaskError:
-        return False
-    return (
-        deciding is not None
-        and fallback is None
-        and not annex.beats_config_store
-        and deciding.value == annex.value
-    )
+        return None
+    return deciding if fallback is None else None
 
 
 def redundant_annex(osd: OsdFacts) -> bool:
@@ -203,6 +191,22 @@ def settings_in_force(
         if entry is not None:
             found[name] = Setting(entry.value, entry.who)
     return found
+
+
+#: Free space on a DB device that any WAL fits into.
+_ROOM_FOR_WAL_BYTES = 2 << 30
+
+
+def with_wal_room(osd: OsdFacts) -> OsdFacts:
+    """``osd`` without its WAL device if its DB device has room for what outgrows that.
+
+    BlueFS continues a WAL on the DB device, which costs nothing.
+    """
+    info, seen = osd.info, osd.signals
+    free = (seen.db_total_bytes or 0) - (seen.db_used_bytes or 0) if seen else 0
+    if not (info.dedicated_wal and info.dedicated_db and free >= _ROOM_FOR_WAL_BYTES):
+        return osd
+    return osd._replace(info=replace(info, dedicated_wal=False, wal_device_bytes=None))
 
 
 def write_iops(osds: Iterable[OsdFacts]) -> Mapping[int, Optional[float]]:

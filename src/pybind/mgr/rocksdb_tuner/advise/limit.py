@@ -9,27 +9,27 @@ Storage of OSDs, in the classes of published figures.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Optional
 
 from ..mgr.records import OsdInfo
-from ..observe.signals import Signals
 from ..units import format_percent
 from ..workload.pressure import (
+    KV_FLUSH_MS,
     KV_SYNC_BUSY,
     KV_SYNC_MS,
     ONODE_MISSES,
     THREAD_SHARE,
+    TRANSACTIONS,
     measured,
     with_pressure,
 )
-from ..workload.records import Evidence, LimitThresholds, Workload, WorkloadClass, limit_thresholds
+from ..workload.records import Evidence, Workload, WorkloadClass, limit_thresholds
 from .profiles import Storage
 from .records import UNKNOWN_LIMIT, GroupFacts, Limit, OsdFacts, Resource
 
 __all__ = [
-    'LimitThresholds',
     'kv_sync_busy',
     'limit_of',
     'limit_of_osd',
@@ -47,24 +47,15 @@ _FLASH_CLASSES = frozenset({'ssd', 'nvme'})
 
 def storage_of(info: OsdInfo) -> Optional[Storage]:
     """None: unknown."""
-    flash = _is_flash(info.device_class, info.main_rotational)
-    if flash is None:
-        return None
-    if flash:
+    if info.device_class in _FLASH_CLASSES or info.main_rotational is False:
         return Storage.NVME
+    if info.main_rotational is None and info.device_class != 'hdd':
+        return None
     if not info.dedicated_db:
         return None if info.dedicated_db is None else Storage.HDD
     if info.db_rotational is None:
         return None
     return Storage.HDD if info.db_rotational else Storage.SSD_DB_HDD
-
-
-def _is_flash(device_class: Optional[str], rotational: Optional[bool]) -> Optional[bool]:
-    if device_class in _FLASH_CLASSES:
-        return True
-    if rotational is None:
-        return False if device_class == 'hdd' else None
-    return not rotational
 
 
 def common_storage(osds: Iterable[OsdFacts]) -> Optional[Storage]:
@@ -80,22 +71,21 @@ def common_storage(osds: Iterable[OsdFacts]) -> Optional[Storage]:
 
 _NOT_CLIENTS = frozenset({WorkloadClass.RECOVERY, WorkloadClass.UNKNOWN})
 _SURE = 0.95
-#: Parts of a write that take time in a resource, by their field, with words for what they are.
+FLUSH = 'flushing the data device'
+DISK_FLUSH = 'flushing hard disks'
+#: With DB devices on flash.
+DATA_FLUSH = 'flushing the hard disks of the data'
+SYNC = 'syncing the WAL'
+CPU = 'CPU time of transactions'
+#: Parts of a write that take time in a resource, by their field; those of a round of the kv_sync
+#: thread are `_Round`'s.
 _PARTS: Mapping[Resource, Mapping[str, str]] = {
-    Resource.KV_SYNC: {
-        'kv_flush_ms': 'flushing the data device',
-        'kv_commit_ms': 'committing to RocksDB',
-    },
-    Resource.DB_DEVICE: {'kv_commit_ms': 'committing to RocksDB'},
     Resource.CORES: {
         'osd_queue_ms': "the OSD's queue",
         'osd_prepare_ms': 'preparing operations',
         'prepare_ms': 'preparing transactions',
     },
-    Resource.DATA_DEVICE: {
-        'data_write_ms': 'writing the data',
-        'kv_flush_ms': 'flushing the data device',
-    },
+    Resource.DATA_DEVICE: {'data_write_ms': 'writing the data'},
 }
 #: What would relieve a resource. For a part, if it differs from the rest of the resource.
 _RELIEF: Mapping[str, str] = {
@@ -107,21 +97,20 @@ _RELIEF: Mapping[str, str] = {
     Resource.MEMORY: 'more memory for each OSD',
     Resource.DATA_DEVICE: 'faster data devices',
     Resource.NETWORK: 'a faster network',
-    'flushing the data device': 'flash with power-loss protection',
+    FLUSH: 'flash with power-loss protection',
+    DISK_FLUSH: 'DB devices on flash',
+    DATA_FLUSH: 'more hard disks, or flash for the data',
+    SYNC: 'flash with power-loss protection',
 }
 
 
-class _GroupUsage(NamedTuple):
-    """Maximum or median over the OSDs of a group; None: not measured."""
-
-    window_s: float
-    osds_with_db: int
-    spilled: int
-    db_fill: Optional[float]
-    wal_fill: Optional[float]
-    stalled: Optional[float]
-    memory_over_target: Optional[float]
-    data_write_share: Optional[float]
+_FINDINGS: Mapping[str, str] = {
+    FLUSH: 'slow-sync',
+    SYNC: 'slow-sync',
+    DISK_FLUSH: 'slow-flush',
+    DATA_FLUSH: 'slow-flush',
+    Resource.CORES: 'few-cores',
+}
 
 
 def with_limit(group: GroupFacts) -> GroupFacts:
@@ -152,7 +141,14 @@ def _with_pressure(group: GroupFacts) -> Optional[Workload]:
 
 def relief_of(limit: Limit) -> Optional[str]:
     """What would relieve ``limit``; None if nothing limits."""
+    if limit.part is not None and limit.part.startswith('osd.'):
+        return f'a look at {limit.part}: its device, and what else runs on it'
     return _RELIEF.get(limit.part or '') or _RELIEF.get(limit.resource)
+
+
+def finding_of(limit: Limit) -> Optional[str]:
+    """The finding with the commands that relieve ``limit``."""
+    return _FINDINGS.get(limit.part or '') or _FINDINGS.get(limit.resource)
 
 
 def limited_by(limit: Limit) -> str:
@@ -185,7 +181,8 @@ def limit_of(group: GroupFacts) -> Limit:
     latencies = [o.details.latency for o in group.osds if words and o.details is not None]
     times_ms = {name: sum(getattr(seen, name, None) or 0.0 for seen in latencies) for name in words}
     longest = max(times_ms, key=lambda name: times_ms[name], default='')
-    found = replace(found, part=words[longest]) if times_ms.get(longest) else found
+    if found.part is None and times_ms.get(longest):
+        found = replace(found, part=words[longest])
     return replace(found, relief=relief_of(found))
 
 
@@ -194,224 +191,306 @@ def _limit_of(group: GroupFacts) -> Limit:
         return UNKNOWN_LIMIT
     if group.workload.workload_class is WorkloadClass.IDLE:
         return Limit(Resource.NONE, group.workload.confidence, group.workload.evidence)
-    limits = limit_thresholds()
-    workload = _with_pressure(group)
-    busy, round_ms = measured(workload, KV_SYNC_BUSY), measured(workload, KV_SYNC_MS)
-    usage = _group_usage(group.osds)
+    workload, osds = _with_pressure(group), group.osds
+    busy = measured(workload, KV_SYNC_BUSY)
+    reads = read_share(workload) >= limit_thresholds().reads and _is_full(osds)
     return (
-        _spillover(usage, limits)
-        or _stalls(usage, limits)
-        or _cores(group, workload, busy, limits)
-        or _kv_sync(group, busy, round_ms, limits)
-        or _memory(usage, limits)
-        or _space(usage, limits)
-        or _data_device(group.workload, usage, limits)
-        or _no_limit(workload, busy, limits)
+        _spillover(osds)
+        or _of_ratio(_STALLS, osds)
+        or _cores(group, workload, busy)
+        or next(filter(None, (_of_ratio(row, osds) for row in _MISSES if reads)), None)
+        or _kv_sync(group, workload, busy)
+        or next(filter(None, (_of_ratio(row, osds) for row in _OTHERS)), None)
+        or (
+            _of_ratio(_DATA, osds)
+            if group.workload.workload_class is WorkloadClass.LARGE_WRITE
+            else None
+        )
+        or _no_limit(workload, busy)
     )
-
-
-def _group_usage(osds: Sequence[OsdFacts]) -> _GroupUsage:
-    """In one pass, since it is for every OSD at every tick."""
-    window_s: Optional[float] = None
-    osds_with_db = spilled = 0
-    db_fills: list[Optional[float]] = []
-    wal_fills: list[Optional[float]] = []
-    stalls: list[Optional[float]] = []
-    memory: list[Optional[float]] = []
-    data_writes: list[Optional[float]] = []
-    for osd in osds:
-        info, signals, details = osd.info, osd.signals, osd.details
-        if signals is not None:
-            if window_s is None:
-                window_s = signals.window_s or 0.0
-            if info.dedicated_db:
-                osds_with_db += 1
-                spilled += _spilled_to_disk(osd)
-                db_fills.append(_db_fill(signals))
-            if info.dedicated_wal:
-                wal_fills.append(_share(signals.wal_used_bytes, signals.wal_total_bytes))
-        if details is not None:
-            memory.append(_share(details.memory_mapped_bytes, details.memory_target_bytes))
-            latency = details.latency
-            if latency is not None:
-                data_writes.append(_share(latency.data_write_ms, latency.client_op_ms))
-        if osd.rocksdb_times is not None:
-            stalls.append(osd.rocksdb_times.stall_share)
-    return _GroupUsage(
-        window_s=window_s or 0.0,
-        osds_with_db=osds_with_db,
-        spilled=spilled,
-        db_fill=_largest(db_fills),
-        wal_fill=_largest(wal_fills),
-        stalled=_largest(stalls),
-        memory_over_target=_median(memory),
-        data_write_share=_median(data_writes),
-    )
-
-
-def _spilled_to_disk(osd: OsdFacts) -> bool:
-    signals = osd.signals
-    return (
-        signals is not None
-        and bool(signals.slow_used_bytes)
-        and storage_of(osd.info) is not Storage.NVME
-    )
-
-
-def _db_fill(signals: Signals) -> Optional[float]:
-    """DB usage including spillover, which leaves free space on the device but none for RocksDB."""
-    if signals.db_used_bytes is None:
-        return None
-    return _share(signals.db_used_bytes + (signals.slow_used_bytes or 0), signals.db_total_bytes)
 
 
 def _share(part: Optional[float], whole: Optional[float]) -> Optional[float]:
     return part / whole if part is not None and whole else None
 
 
-def _largest(values: Iterable[Optional[float]]) -> Optional[float]:
-    return max([value for value in values if value is not None], default=None)
+def _missed(hits: Optional[int], misses: Optional[int]) -> Optional[float]:
+    return None if hits is None or misses is None else _share(misses, hits + misses)
 
 
-def _median(values: Iterable[Optional[float]]) -> Optional[float]:
-    known = sorted([value for value in values if value is not None])
-    return known[len(known) // 2] if known else None
+def _median(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]
 
 
-def _spillover(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
-    if not usage.spilled or usage.spilled < limits.spilled_share * usage.osds_with_db:
+class _Ratio(NamedTuple):
+    """A measured share from which a resource limits, of the worst or of half of the OSDs."""
+
+    resource: Resource
+    confidence: float
+    signal: str
+    of: Callable[[OsdFacts], Optional[float]]
+    all_of: Callable[[Sequence[float]], float]
+    threshold: str
+    #: For the share in percent.
+    text: str
+
+
+def _db_fill(osd: OsdFacts) -> Optional[float]:
+    """DB usage including spillover, which leaves free space on the device but none for RocksDB."""
+    seen = osd.signals
+    if seen is None or seen.db_used_bytes is None or not osd.info.dedicated_db:
         return None
-    share = usage.spilled / usage.osds_with_db
-    return Limit(
-        Resource.DB_SPACE,
-        0.8,
-        (
-            Evidence(
-                'slow_used_bytes',
-                share,
-                'share of OSDs',
-                usage.window_s,
-                '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.',
-                (100 * share,),
-            ),
-        ),
-    )
+    return _share(seen.db_used_bytes + (seen.slow_used_bytes or 0), seen.db_total_bytes)
 
 
-def _stalls(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
-    if usage.stalled is None or usage.stalled < limits.stall_share:
+def _wal_fill(osd: OsdFacts) -> Optional[float]:
+    seen = osd.signals if osd.info.dedicated_wal else None
+    return None if seen is None else _share(seen.wal_used_bytes, seen.wal_total_bytes)
+
+
+def _memory(osd: OsdFacts) -> Optional[float]:
+    details = osd.details
+    if details is None:
         return None
-    return _of_ratio(
-        Resource.DB_DEVICE,
+    return _share(details.memory_mapped_bytes, details.memory_target_bytes)
+
+
+def _data_writes(osd: OsdFacts) -> Optional[float]:
+    latency = osd.details.latency if osd.details else None
+    return None if latency is None else _share(latency.data_write_ms, latency.client_op_ms)
+
+
+_STALLS = _Ratio(
+    Resource.DB_DEVICE,
+    0.7,
+    'stall_share',
+    lambda osd: osd.rocksdb_times and osd.rocksdb_times.stall_share,
+    max,
+    'stall_share',
+    'RocksDB stalls writes for {:.0f}% of the time.',
+)
+#: Reads that full caches do not serve, before anything that limits writes.
+_MISSES = (
+    _Ratio(
+        Resource.MEMORY,
         0.7,
-        'stall_share',
-        usage.stalled,
-        usage,
-        'RocksDB stalls writes for {:.0f}% of the time.',
+        'onode_misses',
+        lambda osd: osd.details and _missed(osd.details.onode_hits, osd.details.onode_misses),
+        _median,
+        'misses',
+        '{:.0f}% of onode lookups miss the cache, and osd_memory_target is used up.',
+    ),
+    _Ratio(
+        Resource.MEMORY,
+        0.7,
+        'block_cache_misses',
+        lambda osd: (
+            osd.rocksdb_times
+            and _missed(osd.rocksdb_times.cache_hits, osd.rocksdb_times.cache_misses)
+        ),
+        _median,
+        'misses',
+        '{:.0f}% of RocksDB blocks are read from the device, and osd_memory_target is used up.',
+    ),
+)
+_OTHERS = (
+    _Ratio(
+        Resource.MEMORY,
+        0.6,
+        'memory_mapped_bytes',
+        _memory,
+        _median,
+        'memory_over_target',
+        'Half of the OSDs have mapped {:.0f}% of their osd_memory_target, or more.',
+    ),
+    _Ratio(
+        Resource.DB_SPACE,
+        0.6,
+        'db_used_bytes',
+        _db_fill,
+        max,
+        'db_full_share',
+        'RocksDB takes up to {:.0f}% of its DB device.',
+    ),
+    _Ratio(
+        Resource.WAL_SPACE,
+        0.6,
+        'wal_used_bytes',
+        _wal_fill,
+        max,
+        'wal_full_share',
+        'The fullest WAL device is {:.0f}% full.',
+    ),
+)
+_DATA = _Ratio(
+    Resource.DATA_DEVICE,
+    0.7,
+    'data_write_ms',
+    _data_writes,
+    _median,
+    'data_write_share',
+    'The data device takes {:.0f}% of the time of a write.',
+)
+
+
+def _values(osds: Sequence[OsdFacts], of: Callable[[OsdFacts], Optional[float]]) -> Sequence[float]:
+    return [value for osd in osds if (value := of(osd)) is not None]
+
+
+def _of_ratio(row: _Ratio, osds: Sequence[OsdFacts]) -> Optional[Limit]:
+    values = _values(osds, row.of)
+    value = row.all_of(values) if values else 0.0
+    if value < getattr(limit_thresholds(), row.threshold):
+        return None
+    evidence = Evidence(row.signal, value, 'ratio', _window_s(osds), row.text, (100 * value,))
+    return Limit(row.resource, row.confidence, (evidence,))
+
+
+def _window_s(osds: Sequence[OsdFacts]) -> float:
+    return next((osd.signals.window_s or 0.0 for osd in osds if osd.signals is not None), 0.0)
+
+
+def _is_full(osds: Sequence[OsdFacts]) -> bool:
+    """Whether caches have no more memory to grow into."""
+    taken = _values(osds, _memory)
+    return bool(taken) and _median(taken) >= limit_thresholds().memory_full
+
+
+def _spillover(osds: Sequence[OsdFacts]) -> Optional[Limit]:
+    on_devices = [(o.info, o.signals) for o in osds if o.info.dedicated_db and o.signals]
+    spilled = sum(
+        bool(seen.slow_used_bytes) and storage_of(info) is not Storage.NVME
+        for info, seen in on_devices
     )
+    if not spilled or spilled < limit_thresholds().spilled_share * len(on_devices):
+        return None
+    share = spilled / len(on_devices)
+    evidence = Evidence(
+        'slow_used_bytes',
+        share,
+        'share of OSDs',
+        _window_s(osds),
+        '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.',
+        (100 * share,),
+    )
+    return Limit(Resource.DB_SPACE, 0.8, (evidence,))
 
 
 def _cores(
-    group: GroupFacts,
-    workload: Optional[Workload],
-    busy: Optional[Evidence],
-    limits: LimitThresholds,
+    group: GroupFacts, workload: Optional[Workload], busy: Optional[Evidence]
 ) -> Optional[Limit]:
     """A kv_sync thread that waits for a core appears busy with slow commits."""
     threads = measured(workload, THREAD_SHARE)
-    if threads is None or busy is None or busy.value < limits.kv_sync_idle:
+    if threads is None or busy is None or busy.value < limit_thresholds().kv_sync_idle:
         return None
+    missed = measured(workload, ONODE_MISSES)
     if common_storage(group.osds) is Storage.HDD:
         # Write preparation may read from the disk.
         return None
-    if measured(workload, ONODE_MISSES) is not None:
-        # Onode reads are another possible cause.
-        return UNKNOWN_LIMIT
-    return Limit(Resource.CORES, 0.6, (threads, busy))
+    if missed is None:
+        return Limit(Resource.CORES, 0.6, (threads, busy))
+    # Reads of onodes keep the threads busy, too: believed if the caches cannot grow.
+    full = _is_full(group.osds)
+    return Limit(Resource.MEMORY, 0.6, (missed, threads)) if full else UNKNOWN_LIMIT
+
+
+def _split(
+    group: GroupFacts, workload: Optional[Workload], round_ms: Evidence
+) -> Optional[tuple[str, float, Evidence]]:
+    """The part of a round that limits, and the share of CPU time in it; None: not measured.
+
+    RocksDB's own statistics are believed first. Without them the transactions explain as much of a
+    commit as they take at most elsewhere, and the sync of the WAL the rest, except where a commit
+    takes far longer than flushes of the same device: then the threads themselves are slow.
+    """
+    flush, shared = measured(workload, KV_FLUSH_MS), measured(workload, TRANSACTIONS)
+    if flush is None:
+        return None
+    limits, flush_ms = limit_thresholds(), flush.value
+    commit_ms = max(0.0, round_ms.value - flush_ms)
+    syncs = [t.wal_sync_ms for o in group.osds if (t := o.rocksdb_times) and t.wal_sync_ms]
+    one_device = all(not (o.info.dedicated_db or o.info.dedicated_wal) for o in group.osds)
+    transactions = 1.0 if shared is None else shared.value
+    if syncs:
+        cpu_ms = max(0.0, commit_ms - sum(syncs) / len(syncs))
+        why = "RocksDB's statistics leave {:.2f} ms of it to CPU time"
+    # Without new data there is nothing to flush, and its time tells nothing.
+    elif one_device and limits.round_ms <= flush_ms < commit_ms / limits.flushes_per_sync:
+        cpu_ms = commit_ms - flush_ms
+        why = "a sync of the same device takes no longer, so {:.2f} ms are of the threads'"
+    elif shared is None and round_ms.value < limits.slow_round_ms:
+        return None
+    else:
+        cpu_ms = min(commit_ms, limits.round_ms + transactions * limits.transaction_ms)
+        why = f'{transactions:.1f} transactions explain up to {{:.2f}} ms of it'
+    text = f'Of a commit of {{:.2f}} ms the flush of the data device takes {{:.2f}} ms; {why}.'
+    evidence = flush._replace(wording=text, figures=(round_ms.value, flush_ms, cpu_ms))
+    share = cpu_ms / max(round_ms.value, flush_ms)
+    part = FLUSH if flush_ms >= commit_ms - cpu_ms else SYNC
+    return (CPU if share > 1 - limits.part_share else part), share, evidence
 
 
 def _kv_sync(
-    group: GroupFacts,
-    busy: Optional[Evidence],
-    round_ms: Optional[Evidence],
-    limits: LimitThresholds,
+    group: GroupFacts, workload: Optional[Workload], busy: Optional[Evidence]
 ) -> Optional[Limit]:
     """The thread itself, or the device that it waits for."""
+    limits, round_ms = limit_thresholds(), measured(workload, KV_SYNC_MS)
     if busy is None or busy.value < limits.kv_sync_bound:
-        return None
-    evidence = (busy,) if round_ms is None else (busy, round_ms)
-    if common_storage(group.osds) is Storage.HDD:
-        return Limit(Resource.DATA_DEVICE, 0.8, evidence)
-    if round_ms is not None and round_ms.value >= limits.slow_round_ms:
-        return Limit(Resource.DB_DEVICE, 0.7, evidence)
-    confidence = min(_SURE, 0.6 + (busy.value - limits.kv_sync_bound))
-    return Limit(Resource.KV_SYNC, round(confidence, 3), evidence)
-
-
-def _memory(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
-    over = usage.memory_over_target
-    if over is None or over < limits.memory_over_target:
-        return None
-    evidence = Evidence(
-        'memory_mapped_bytes',
-        over,
-        'ratio',
-        usage.window_s,
-        'Half of the OSDs have mapped {:.2f} times their osd_memory_target, or more.',
-        (over,),
+        return None if busy is None else _outlier(group, busy)
+    storage = common_storage(group.osds)
+    split = None if round_ms is None else _split(group, workload, round_ms)
+    part, share, shown = (None, None, round_ms) if split is None else split
+    resource, confidence = Resource.KV_SYNC, min(_SURE, 0.6 + busy.value - limits.kv_sync_bound)
+    if part is FLUSH:
+        resource, confidence = Resource.DATA_DEVICE, 0.8
+        part = FLUSH if storage is Storage.NVME else DATA_FLUSH
+    elif part is SYNC or (not part and round_ms and round_ms.value >= limits.slow_round_ms):
+        resource, confidence = Resource.DB_DEVICE, 0.7
+    if storage is Storage.HDD:
+        resource, confidence, part = Resource.DATA_DEVICE, 0.8, part and DISK_FLUSH
+    evidence = (busy,) if shown is None else (busy, shown)
+    return Limit(
+        resource,
+        round(confidence, 3),
+        evidence,
+        part,
+        thread_share=None if part is CPU else share,
     )
-    return Limit(Resource.MEMORY, 0.6, (evidence,))
 
 
-def _space(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
-    for resource, signal, fill, least, text in (
-        (
-            Resource.DB_SPACE,
-            'db_used_bytes',
-            usage.db_fill,
-            limits.db_full_share,
-            'The fullest DB device is {:.0f}% full.'
-            if usage.db_fill is None or usage.db_fill <= 1
-            else 'RocksDB takes up to {:.0f}% of its DB device.',
-        ),
-        (
-            Resource.WAL_SPACE,
-            'wal_used_bytes',
-            usage.wal_fill,
-            limits.wal_full_share,
-            'The fullest WAL device is {:.0f}% full.',
-        ),
-    ):
-        if fill is not None and fill >= least:
-            return _of_ratio(resource, 0.6, signal, fill, usage, text)
-    return None
-
-
-def _data_device(
-    workload: Workload, usage: _GroupUsage, limits: LimitThresholds
-) -> Optional[Limit]:
-    share = usage.data_write_share
-    if workload.workload_class is not WorkloadClass.LARGE_WRITE or share is None:
+def _outlier(group: GroupFacts, busy: Evidence) -> Optional[Limit]:
+    """One OSD with a busy thread among others without: clients wait for the slowest replica."""
+    loads = sorted(
+        (o.signals.kv_sync_busy, o.info.osd_id)
+        for o in group.osds
+        if o.signals is not None and o.signals.kv_sync_busy is not None
+    )
+    limits = limit_thresholds()
+    if len(loads) < 2 or loads[-1][0] < limits.outlier_busy:
         return None
-    if share < limits.data_write_share:
+    (usual, _), (worst, osd_id) = loads[(len(loads) - 1) // 2], loads[-1]
+    if usual >= limits.kv_sync_bound:
         return None
-    text = 'The data device takes {:.0f}% of the time of a write.'
-    return _of_ratio(Resource.DATA_DEVICE, 0.7, 'data_write_ms', share, usage, text)
+    text = f'The kv_sync thread of osd.{osd_id} is {{:.0f}}% busy, the median is {{:.0f}}%.'
+    evidence = busy._replace(value=worst, wording=text, figures=(100 * worst, 100 * usual))
+    return Limit(Resource.KV_SYNC, 0.6, (evidence,), f'osd.{osd_id}', thread_share=0.0)
 
 
-def _of_ratio(
-    resource: Resource, confidence: float, signal: str, ratio: float, usage: _GroupUsage, text: str
-) -> Limit:
-    evidence = Evidence(signal, ratio, 'ratio', usage.window_s, text, (100 * ratio,))
-    return Limit(resource, confidence, (evidence,))
+def read_share(workload: Optional[Workload]) -> float:
+    """Share of reads in the client operations; 0 if the workload does not tell."""
+    if workload is None or workload.workload_class in _NOT_CLIENTS:
+        return 0.0
+    if workload.workload_class is WorkloadClass.READ_MOSTLY:
+        return 1.0
+    shares = measured(workload, 'read_iops')
+    if shares is not None and shares.figures:
+        return shares.figures[-1] / 100
+    return limit_thresholds().reads if workload.workload_class is WorkloadClass.MIXED else 0.0
 
 
-def _no_limit(
-    workload: Optional[Workload], busy: Optional[Evidence], limits: LimitThresholds
-) -> Limit:
-    if busy is None or busy.value >= limits.kv_sync_idle:
-        return UNKNOWN_LIMIT
-    if measured(workload, THREAD_SHARE) is not None:
+def _no_limit(workload: Optional[Workload], busy: Optional[Evidence]) -> Limit:
+    waits = measured(workload, THREAD_SHARE) is not None
+    if waits or busy is None or busy.value >= limit_thresholds().kv_sync_idle:
         return UNKNOWN_LIMIT
     # The network is not measured.
     return Limit(Resource.NONE, 0.6, (busy,))

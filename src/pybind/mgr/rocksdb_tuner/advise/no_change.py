@@ -33,13 +33,18 @@ _WORKLOAD = 'ceph rocksdb-tuner workload'
 
 def none_gains(case: Case, weighed: Weighing) -> Decision:
     """Why no candidate qualifies; names the best one only if it may gain enough."""
+    saved = 'any resource'
+    if case.thread_share is not None:
+        saved = 'the space of RocksDB (none shortens flushes and syncs)'
+    elif case.reads:
+        saved = 'any resource besides the CPU time of writes (these clients also read)'
     text = (
         f'No option string considered ({len(weighed.weighed) - 1}) is certain to save '
-        f'{weighed.bars.min_gain:.0%} of any resource at the cost of at most '
+        f'{weighed.bars.min_gain:.0%} of {saved} at the cost of at most '
         f'{weighed.bars.max_loss:.0%} of another.'
     )
     best = weighed.best
-    main = None if best is None else best.main(weighed.resource)
+    main = None if best is None else best.main(weighed.resource, weighed.bars)
     if best is not None and main is not None and main.ratio.value <= 1 - weighed.bars.min_gain:
         text = f'{text} The best is {best.candidate.name}: {best.short}'
     return nothing(case.cohort.group.who, text, case.limit, 'ceph rocksdb-tuner recommend --all')
@@ -48,26 +53,17 @@ def none_gains(case: Case, weighed: Weighing) -> Decision:
 def why_nothing(case: Case, custom_profiles: Sequence[Profile]) -> Decision:
     """Why there is no objection to the running options."""
     who, workload = case.cohort.group.who, case.cohort.group.workload
-    title = _title(case, custom_profiles)
     writer = writer_of(workload)
-    if writer is None:
-        if workload is None or workload.workload_class is WorkloadClass.UNKNOWN:
-            return wait_for(
-                who,
-                'no workload has lasted long enough',
-                'A recommendation needs a workload that lasts.',
-                _WORKLOAD,
-            )
-        name = workload.workload_class.value
-        if workload.workload_class in NO_ADVICE_FOR:
-            return nothing(
-                who,
-                f'The workload is {name}, for which no option string is known to help.',
-                case.limit,
-            )
-        return _no_better(case, title, name)
-    name = writer.workload_class.value
-    if writer.confidence < MIN_CONFIDENCE:
+    found = writer or workload
+    if found is None or found.workload_class is WorkloadClass.UNKNOWN:
+        return wait_for(
+            who,
+            'no workload has lasted long enough',
+            'A recommendation needs a workload that lasts.',
+            _WORKLOAD,
+        )
+    name = found.workload_class.value
+    if writer is not None and writer.confidence < MIN_CONFIDENCE:
         return wait_for(
             who,
             'the workload is not clear enough',
@@ -75,25 +71,18 @@ def why_nothing(case: Case, custom_profiles: Sequence[Profile]) -> Decision:
             f'need {MIN_CONFIDENCE:.2f}.',
             _WORKLOAD,
         )
-    return _no_better(case, title, name)
-
-
-def _title(case: Case, custom_profiles: Sequence[Profile]) -> str:
     known = recognize(case.running, case.release)
-    if known is not None:
-        return known.title
-    for own in custom_profiles:
-        if case.alike(own.options, case.running):
-            return f'the custom profile {own.name}'
-    return 'the running option string'
+    own = (f'the custom profile {p.name}' for p in custom_profiles if _runs(case, p))
+    text = f'There is no known objection to {next(own, "the running option string")} for {name}.'
+    if writer is None and found.workload_class in NO_ADVICE_FOR:
+        text = f'The workload is {name}, for which no option string is known to help.'
+    elif known is not None:
+        text = f'{known.title} suits {name} best among the known profiles.'
+    return nothing(who, text, case.limit)
 
 
-def _no_better(case: Case, title: str, workload: str) -> Decision:
-    if recognize(case.running, case.release) is None:
-        text = f'There is no known objection to {title} for {workload}.'
-    else:
-        text = f'{title} suits {workload} best among the known profiles.'
-    return nothing(case.cohort.group.who, text, case.limit)
+def _runs(case: Case, own: Profile) -> bool:
+    return case.alike(own.options, case.running)
 
 
 _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})

@@ -21,10 +21,9 @@ RELEASE_DEFAULT_SOURCE = (
 def redundant_entry(cohort: Cohort) -> Optional[Reason]:
     """Why an entry with the default should be removed; None if it has another value."""
     release, entries = cohort.release, cohort.deciding_entries
-    if not same_meaning(cohort.running, release.default_options, release.rocksdb_version):
-        return None
-    if not check(cohort.running, release.rocksdb_version).accepted:
-        # Options that cannot be checked may have an effect.
+    alike = same_meaning(cohort.running, release.default_options, release.rocksdb_version)
+    # Options that cannot be checked may have an effect.
+    if not alike or not check(cohort.running, release.rocksdb_version).accepted:
         return None
     holder = entries[0] if len(entries) == 1 else f'Each entry of {len(entries)} single OSDs'
     return Reason(
@@ -73,15 +72,17 @@ def _starts_alike_without(who: str, cohort: Cohort, osd: OsdInfo, options: OsdOp
 def down_osds(all_osds: Sequence[OsdFacts]) -> tuple[Reason, ...]:
     """OSDs that may start without the entry later; those down and out do not count."""
     down = [o.info.osd_id for o in all_osds if o.info.in_cluster and not o.info.up]
-    if not down:
-        return ()
     return (
-        Reason(
-            f'Down: {name_osds(down)}. What they run is unknown; without an entry of their own '
-            'they will start with the default of their release. A rollout waits until they are up '
-            'or out.',
-            RELEASE_DEFAULT_SOURCE,
-        ),
+        ()
+        if not down
+        else (
+            Reason(
+                f'Down: {name_osds(down)}. What they run is unknown; without an entry of their own '
+                'they will start with the default of their release. A rollout waits until they are '
+                'up or out.',
+                RELEASE_DEFAULT_SOURCE,
+            ),
+        )
     )
 
 

@@ -72,6 +72,14 @@ class PublishedEvidence:
     releases: Annotated[tuple[str, ...], 'Releases of the measurement; empty: unknown.'] = ()
     hardware: Annotated[tuple[Storage, ...], 'Hardware of the measurement; empty: unknown.'] = ()
 
+    @property
+    def basis(self) -> str:
+        source = self.source
+        return (
+            f'{self.setup}, against {self.baseline}; {source.author}, {source.title}, '
+            f'{source.year}, {source.section}'
+        )
+
 
 @dataclass(frozen=True)
 class SuitabilityRule:
@@ -161,23 +169,6 @@ class Profile:
         )
 
 
-@dataclass(frozen=True)
-class Suitability:
-    #: 0..1: ranks profiles for one workload and release; not a probability.
-    score: float
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PublishedEffect:
-    """The published effect of a profile on a workload, against a baseline."""
-
-    metric: str
-    change_percent: float
-    #: Setup and source.
-    basis: str
-
-
 @lru_cache(maxsize=1)
 def profiles() -> tuple[Profile, ...]:
     """All built-in profiles, the best-tested first."""
@@ -233,7 +224,7 @@ def _is_superseded(found: Profile, release: KnownRelease) -> bool:
 
 def suits(
     candidate: Profile, workload_class: WorkloadClass, release: KnownRelease
-) -> Optional[Suitability]:
+) -> Optional[SuitabilityRule]:
     """Suitability of a profile for a workload on a release; None if unknown."""
     version = _order(release.rocksdb_version)
     for rule in candidate.suitability:
@@ -245,7 +236,7 @@ def suits(
             candidate.options, release.default_options, release.rocksdb_version
         ):
             continue
-        return Suitability(rule.score, rule.reasons)
+        return rule
     return None
 
 
@@ -256,7 +247,7 @@ def predict(
     release: KnownRelease,
     storage: Optional[Storage],
     running: Mapping[str, str],
-) -> Optional[PublishedEffect]:
+) -> Optional[PublishedEvidence]:
     """The published effect of a change to a profile; None if there is none.
 
     A figure applies to the same workload, release and storage, and only if its baseline options
@@ -271,15 +262,7 @@ def predict(
             and figure.baseline_options
             and all(running.get(name) == v for name, v in figure.baseline_options.items())
         ):
-            source = figure.source
-            return PublishedEffect(
-                metric=figure.metric,
-                change_percent=figure.change_percent,
-                basis=(
-                    f'{figure.setup}, against {figure.baseline}; {source.author}, '
-                    f'{source.title}, {source.year}, {source.section}'
-                ),
-            )
+            return figure
     return None
 
 

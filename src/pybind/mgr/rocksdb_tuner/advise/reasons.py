@@ -9,15 +9,16 @@ from collections.abc import Mapping
 from typing import Optional
 
 from ..lsm.records import Estimate
+from ..units import format_bytes
+from ..workload.pressure import KV_FLUSH_MS, TRANSACTIONS
 from .case import Case
 from .choice import Target
-from .effect import Change, kv_sync_prediction, prediction_of, space_prediction
 from .experimented import measured_effect, measured_usage, prediction_from
 from .objections import Name, Objection
-from .profiles import PublishedEffect, PublishedEvidence, predict
+from .profiles import PublishedEvidence, predict
 from .records import Prediction, Reason, Resource
 from .usage import at_most
-from .weighing import RESOURCES, Weighing
+from .weighing import RESOURCES, Weighing, effect_of
 
 
 def outweighed(weighed: Weighing) -> Objection:
@@ -76,10 +77,11 @@ def of_workload(case: Case) -> tuple[Reason, ...]:
     return tuple(
         Reason(f'{e.statement}.' if not e.statement.endswith('.') else e.statement, 'measured')
         for e in workload.evidence
+        if e.signal not in {KV_FLUSH_MS, TRANSACTIONS}
     )
 
 
-def _published(case: Case, target: Target) -> Optional[PublishedEffect]:
+def _published(case: Case, target: Target) -> Optional[PublishedEvidence]:
     if target.profile is None or case.writer is None:
         return None
     return predict(
@@ -121,12 +123,26 @@ def lost(case: Case, target: Target) -> tuple[PublishedEvidence, ...]:
     )
 
 
-def cautions(target: Target, *, is_default: bool) -> tuple[Reason, ...]:
+def cautions(case: Case, target: Target, *, is_default: bool) -> tuple[Reason, ...]:
+    styles = [case.effective(text).get(_STYLE) for text in (case.running, target.options)]
+    if styles[0] != styles[1]:
+        # Whatever the target is.
+        return (
+            Reason(
+                f'Caution: {_STYLE} changes from {styles[0]} to {styles[1]} under live data: '
+                'RocksDB rewrites all files at the next starts, or refuses to open them. Try one '
+                'OSD that may be lost, and keep the undo command at hand.',
+                'RocksDB wiki, Universal Compaction, and Compaction: changing the style',
+            ),
+        )
     if target.profile is None or is_default:
         return ()
     return tuple(
         Reason(f'Caution: {text}', target.profile.source) for text in target.profile.cautions
     )
+
+
+_STYLE = 'compaction_style'
 
 
 def relief(expected: Mapping[Resource, Estimate], case: Case) -> Optional[Estimate]:
@@ -142,19 +158,86 @@ def _is_gain(ratio: Estimate, case: Case) -> bool:
     return at_most(ratio) <= 1 - case.bars.min_gain
 
 
+#: Metric, signal, basis of the model's predictions.
+_MODELED: Mapping[Resource, tuple[str, str, str]] = {
+    Resource.KV_SYNC: (
+        'kv_sync thread time per write',
+        # For equal writes, the load of the thread changes by the same share.
+        'kv_sync_busy',
+        'of inserts into memtables, which gives the published IOPS of other memtables within 4%.',
+    ),
+    Resource.DB_DEVICE: (
+        'write amplification of RocksDB',
+        'db_write_amp',
+        'of the tree; 80% of the comparisons with real OSDs were within this interval.',
+    ),
+    Resource.DB_SPACE: (
+        'space taken by RocksDB',
+        'db_used_bytes',
+        'of the tree, for the present data once compactions have rewritten all of it.',
+    ),
+}
+
+
 def predictions_of(
-    expected: Mapping[Resource, Estimate],
-    change: Optional[Change],
-    case: Case,
-    options: str,
+    expected: Mapping[Resource, Estimate], case: Case, options: str
 ) -> tuple[Prediction, ...]:
     """The predictions, a measured one or the limiting resource first."""
-    kv_sync, space = relief(expected, case), expected.get(Resource.DB_SPACE)
     measured = measured_effect(case, case.running, options)
     found = [] if measured is None else [prediction_from(measured)]
-    if kv_sync is not None and Resource.KV_SYNC not in measured_usage(case, case.running, options):
-        found.append(kv_sync_prediction(kv_sync))
-    found += [] if change is None else [prediction_of(change)]
-    if space is not None and _is_gain(space, case):
-        found.append(space_prediction(space))
+    of_thread = Resource.KV_SYNC in measured_usage(case, case.running, options)
+    for resource, (metric, signal, basis) in _MODELED.items():
+        ratio = expected.get(resource)
+        if resource is Resource.KV_SYNC:
+            ratio = None if of_thread else relief(expected, case)
+        if resource is Resource.DB_SPACE and (
+            # Of a smaller WAL alone, no compaction saves anything.
+            ratio is None or not _is_gain(ratio, case) or not _packs_otherwise(case, options)
+        ):
+            continue
+        if ratio is not None:
+            low, value, high = ((end - 1) * 100 for end in ratio.ends)
+            of_model = f'The model ("ceph rocksdb-tuner model") {basis}'
+            found.append(Prediction(metric, signal, value, low, high, of_model))
     return tuple(found)
+
+
+def _packs_otherwise(case: Case, options: str) -> bool:
+    before, after = (case.effective(text).get('compression') for text in (case.running, options))
+    return before != after
+
+
+def of_writes(ratio: Optional[Estimate]) -> tuple[Reason, ...]:
+    """The predicted change of DB writes; its level is measured better than modeled."""
+    if ratio is None:
+        return ()
+    alike = ratio.low <= 1 <= ratio.high
+    return (
+        Reason(
+            f'The model predicts that RocksDB writes {effect_of(ratio)} for the same client writes'
+            + (': too close for it to tell apart.' if alike else '.'),
+            'model',
+        ),
+    )
+
+
+def of_space(case: Case, ratio: Optional[Estimate]) -> tuple[Reason, ...]:
+    """Whether the data fits its DB devices after the change, where it does not fit now."""
+    known = [
+        (s.db_used_bytes + (s.slow_used_bytes or 0), s.db_total_bytes)
+        for osd in case.osds
+        if (s := osd.signals) is not None and osd.info.dedicated_db
+        if s.db_used_bytes is not None and s.db_total_bytes
+    ]
+    used, total = max(known, key=lambda sizes: sizes[0] / sizes[1], default=(0, 0))
+    if ratio is None or used <= total:
+        return ()
+    after = used * ratio.value
+    return (
+        Reason(
+            f'{format_bytes(used)} of RocksDB data exceed a DB device of {format_bytes(total)}; '
+            f'by the model {format_bytes(after)} remain once all of it is compacted, which '
+            + ('fits.' if after <= total else 'still exceeds it: enlarge the device too.'),
+            'model',
+        ),
+    )

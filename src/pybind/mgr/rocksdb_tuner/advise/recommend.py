@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Optional, Union
 
 from ..plan.commands import ShownSteps
-from .candidates import BEYOND_ROCKSDB, weighing
+from .candidates import weighing
 from .case import Case
 from .changed import changed, removed
 from .choice import Target, default_target, fixed, target_of
@@ -81,12 +81,7 @@ def assess(
 
 def _may_tune(case: Case, running: str) -> bool:
     """Whether the clients may benefit from other options than ``running``, and these are known."""
-    return (
-        case.writer is not None
-        and case.why_no_tuning is None
-        and case.limit.resource not in BEYOND_ROCKSDB
-        and bool(case.effective(running))
-    )
+    return case.writer is not None and case.why_no_tuning is None and bool(case.effective(running))
 
 
 def _advice(
@@ -133,10 +128,13 @@ def _settled(case: Case, target: Target) -> Target:
 
 
 def _not_fixed(case: Case) -> Decision:
-    objection, who = case.objections[0], case.cohort.group.who
-    first = objection.reason.statement
-    if objection.name is Name.MISFIT:
-        return Decision(who, 'Give the OSDs more space', f'{first}. No option string fits.')
+    who, first = case.cohort.group.who, case.objections[0].reason.statement
+    if case.objections[0].name is Name.MISFIT:
+        return Decision(
+            who,
+            'Give the OSDs more space',
+            f'{first}. No option string that passes the checks fits.',
+        )
     return Decision(
         who,
         'Correct the running options manually',
@@ -157,8 +155,6 @@ def _gain(
         return _by_experiment(case, all_osds, winner, custom_profiles)
     if case.writer is not None and case.why_no_tuning is not None:
         return nothing(who, case.why_no_tuning.statement, case.limit)
-    if case.writer is not None and case.limit.resource in BEYOND_ROCKSDB:
-        return nothing(who, 'No RocksDB option relieves what limits these clients.', case.limit)
     if weighed is None:
         return why_nothing(case, custom_profiles)
     if weighed.chosen is None:

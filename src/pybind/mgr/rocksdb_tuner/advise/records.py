@@ -86,6 +86,14 @@ class Limit:
     relief: Annotated[
         Optional[str], 'What would relieve it; null if nothing is known to limit.'
     ] = None
+    thread_share: Annotated[
+        Optional[Share], 'Share of a commit that options can shorten; null: all of it, or unknown.'
+    ] = None
+
+    @property
+    def of_options(self) -> Optional[Resource]:
+        """The resource, if it is one whose use options decide."""
+        return self.resource if self.thread_share is None else None
 
 
 UNKNOWN_LIMIT = Limit(Resource.UNKNOWN, 0.0)

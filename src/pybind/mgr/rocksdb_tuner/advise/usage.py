@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import NormalDist
 from typing import Annotated, NamedTuple, Optional
 
-from ..knowledge import loader
 from ..lsm.calibration import calibration
 from ..lsm.cpu import cpu_change, kv_sync_change
 from ..lsm.records import Estimate, TreeModel
+from ..workload.records import numbers
 from .records import Resource
 from .whatif.situation import Assumptions, Situation
 from .whatif.tree import amplification_in, model_in, packed, packing_in
@@ -22,19 +22,8 @@ _END = NormalDist().inv_cdf(0.9)
 _SURE = NormalDist().inv_cdf(0.8)
 
 
-class ChoiceThresholds(NamedTuple):
-    """``knowledge/choice.json`` has the meaning, unit and source of each field."""
-
-    min_gain: float
-    max_loss: float
-    published_deviation: float
-    packing_deviation: float
-
-
-@lru_cache(maxsize=1)
-def choice_thresholds() -> ChoiceThresholds:
-    entries = loader.load('choice')['thresholds']
-    return ChoiceThresholds(**{name: float(entry['value']) for name, entry in entries.items()})
+#: Meaning, unit and source: ``knowledge/choice.json``.
+choice_thresholds = partial(numbers, 'choice')
 
 
 class Usage(NamedTuple):
@@ -204,13 +193,13 @@ def _space(
     ratio = packed.value * spaces[1].value / spaces[0].value
     # The error from level 0 and stale data is as large as their effect.
     error = abs(math.log(spaces[1].value / spaces[0].value))
-    low = packed.low * math.exp(math.log(ratio / packed.value) - error)
-    high = packed.high * math.exp(math.log(ratio / packed.value) + error)
+    stale = ratio / packed.value
+    ends = (packed.low * stale / math.exp(error), ratio, packed.high * stale * math.exp(error))
     if situation.devices.dedicated_wal:
-        return Estimate(low, ratio, high)
+        return Estimate(*ends)
     wal_bytes = before.wal.device_bytes.value, after.wal.device_bytes.value
     whole = data_bytes + wal_bytes[0]
-    return Estimate(*((data_bytes * part + wal_bytes[1]) / whole for part in (low, ratio, high)))
+    return Estimate(*((data_bytes * part + wal_bytes[1]) / whole for part in ends))
 
 
 def _packing(options_from: str, options_to: str, situation: Situation) -> Optional[Estimate]:

@@ -54,6 +54,8 @@ class Bars:
     max_loss: float = field(default_factory=lambda: choice_thresholds().max_loss)
     #: Resources that may be plentiful: higher usage is reported but allowed.
     plenty: frozenset[Resource] = frozenset()
+    #: Resources of which a saving alone is no gain.
+    no_gain: frozenset[Resource] = frozenset()
 
 
 def bars_of(limits: Mapping[str, float]) -> Bars:
@@ -117,7 +119,11 @@ class Weighed:
 
     def gains(self, bars: Bars) -> tuple[Usage, ...]:
         """Resources of which it saves the required gain, with 80% probability."""
-        return tuple(u for u in self.usages if at_most(u.ratio) <= 1 - bars.min_gain)
+        return tuple(
+            u
+            for u in self.usages
+            if u.resource not in bars.no_gain and at_most(u.ratio) <= 1 - bars.min_gain
+        )
 
     def losses(self, bars: Bars) -> tuple[Usage, ...]:
         """Resources whose usage may increase by more than the allowed loss."""
@@ -130,10 +136,11 @@ class Weighed:
     def qualifies(self, bars: Bars) -> bool:
         return (self.suits_better or bool(self.gains(bars))) and not self.losses(bars)
 
-    def main(self, resource: Optional[Resource]) -> Optional[Usage]:
+    def main(self, resource: Optional[Resource], bars: Bars) -> Optional[Usage]:
         """The effect on ``resource``, or else the largest saving; None without a model."""
-        known = [u for u in self.usages if u.resource is resource]
-        return min(known or self.usages, key=lambda u: u.ratio.value, default=None)
+        counted = [u for u in self.usages if u.resource not in bars.no_gain]
+        known = [u for u in counted if u.resource is resource]
+        return min(known or counted, key=lambda u: u.ratio.value, default=None)
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,7 @@ class Weighing:
     @property
     def shown_resource(self) -> Resource:
         """The limit, or else the resource of which the best candidate saves most."""
-        main = None if self.best is None else self.best.main(self.resource)
+        main = None if self.best is None else self.best.main(self.resource, self.bars)
         return self.resource or (Resource.KV_SYNC if main is None else main.resource)
 
 
@@ -169,8 +176,8 @@ def weigh(
     feasible = [w for w in weighed if not w.infeasible and w.candidate.origin is not Origin.RUNNING]
     qualified = sorted((w for w in feasible if w.qualifies(bars)), key=_preference)
     chosen = next((w for w in qualified if w.candidate == better), next(iter(qualified), None))
-    best = min(feasible, key=lambda w: _main_value(w, resource), default=None)
-    if best is not None and _main_value(best, resource) >= 1:
+    best = min(feasible, key=lambda w: _main_value(w, resource, bars), default=None)
+    if best is not None and _main_value(best, resource, bars) >= 1:
         best = None
     explained = [
         replace(w, short=_short(w, resource, bars, chosen)) if w in feasible else w for w in weighed
@@ -186,8 +193,8 @@ def _preference(weighed: Weighed) -> tuple[float, float]:
     return _PREFERENCE.index(candidate.origin), -candidate.suitability
 
 
-def _main_value(weighed: Weighed, resource: Optional[Resource]) -> float:
-    main = weighed.main(resource)
+def _main_value(weighed: Weighed, resource: Optional[Resource], bars: Bars) -> float:
+    main = weighed.main(resource, bars)
     return 1.0 if main is None else main.ratio.value
 
 
@@ -196,19 +203,16 @@ def _short(
 ) -> Optional[str]:
     if weighed is chosen:
         return None
-    main = weighed.main(resource)
+    main = weighed.main(resource, bars)
     if main is None:
         return 'Its effect is unknown.'
     if not weighed.gains(bars):
-        text = f'{_change(main)}; a gain of {bars.min_gain:.0%} is required'
-        unsure = main.ratio.value <= 1 - bars.min_gain
-        return text + (', but not certain enough.' if unsure else '.')
-    losses = weighed.losses(bars)
-    if losses:
-        worst = max(losses, key=lambda u: at_most(u.ratio))
-        unsure = worst.ratio.value <= 1 + bars.max_loss
-        text = f'{_change(worst)}; a loss of {bars.max_loss:.0%} is allowed'
-        return text + (', and more cannot be ruled out.' if unsure else '.')
+        unsure = ', but not certain enough' if main.ratio.value <= 1 - bars.min_gain else ''
+        return f'{_change(main)}; a gain of {bars.min_gain:.0%} is required{unsure}.'
+    worst = max(weighed.losses(bars), key=lambda u: at_most(u.ratio), default=None)
+    if worst is not None:
+        unsure = ', and more cannot be ruled out' if worst.ratio.value <= 1 + bars.max_loss else ''
+        return f'{_change(worst)}; a loss of {bars.max_loss:.0%} is allowed{unsure}.'
     assert chosen is not None
     name = chosen.candidate.name
     return f'It qualifies, but is not clearly better than {name}, which is better tested.'

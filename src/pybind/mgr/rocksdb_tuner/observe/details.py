@@ -65,6 +65,8 @@ class Details(NamedTuple):
     window_s: Optional[float] = None
     #: Placement groups on the OSD.
     pgs: Optional[int] = None
+    #: Transactions that share a round of the kv_sync thread.
+    transactions_per_round: Optional[float] = None
 
 
 class DetailSample(NamedTuple):
@@ -135,12 +137,14 @@ def take_details(
     )
 
 
+_Window = dict[str, Optional[Latency]]
+
+
 def details(before: Optional[DetailSample], after: DetailSample) -> Details:
     """Differences of two detail samples; sizes only if they cannot be compared."""
     window = None if before is None else _window(before, after)
-    lower = window['omap_lower_bound'] if window else None
-    upper = window['omap_upper_bound'] if window else None
-    seek = _sum(lower, upper)
+    seek = _sum(window['omap_lower_bound'], window['omap_upper_bound']) if window else None
+    rounds, transactions = (window and window[name] for name in ('kv_sync', 'commit'))
     return Details(
         after.time_s,
         _write_latency(after.time_s - before.time_s, window) if before and window else None,
@@ -155,6 +159,9 @@ def details(before: Optional[DetailSample], after: DetailSample) -> Details:
         None if after.fragmentation_micros is None else after.fragmentation_micros / 1e6,
         after.time_s - before.time_s if before and window else None,
         after.pgs,
+        transactions.operations / rounds.operations
+        if transactions and rounds and rounds.operations
+        else None,
     )
 
 
@@ -168,11 +175,7 @@ def choose(osd_ids: Sequence[int], round_number: int) -> frozenset[int]:
     per_round = max(LEAST_PER_ROUND, -(-len(osd_ids) // ROUNDS))
     rounds = max(1, -(-len(osd_ids) // per_round))
     first = round_number % rounds * per_round
-    end = first + per_round
-    return frozenset(osd_ids[first:end])
-
-
-_Window = dict[str, Optional[Latency]]
+    return frozenset(osd_ids[first : first + per_round])
 
 
 def _window(before: DetailSample, after: DetailSample) -> Optional[_Window]:

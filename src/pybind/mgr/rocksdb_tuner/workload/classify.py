@@ -11,11 +11,12 @@ the operations.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import NamedTuple, Optional
 
 from ..observe.signals import Signals
 from .pools import CEPHFS_METADATA, RBD, RGW, PoolContext
-from .records import Evidence, Thresholds, Workload, WorkloadClass, thresholds
+from .records import Evidence, Workload, WorkloadClass, thresholds
 
 
 class Activity(NamedTuple):
@@ -184,7 +185,7 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
 
 
 def _client_work(
-    seen: Activity, total: _Totals, pools: PoolContext, limits: Thresholds
+    seen: Activity, total: _Totals, pools: PoolContext, limits: SimpleNamespace
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
     operations_per_s = total.operations_per_s
     changes_share = total.changes_per_s / operations_per_s if operations_per_s else 0.0
@@ -224,7 +225,7 @@ def _client_work(
 
 
 def _small_changes(
-    seen: Activity, total: _Totals, pools: PoolContext, limits: Thresholds
+    seen: Activity, total: _Totals, pools: PoolContext, limits: SimpleNamespace
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
     mean_bytes = seen.mean_write_bytes
     shares, size = _shares(seen, total), _write_size(seen)
@@ -249,7 +250,7 @@ def _small_changes(
 
 
 def _writer(
-    seen: Activity, total: _Totals, pools: PoolContext, limits: Thresholds
+    seen: Activity, total: _Totals, pools: PoolContext, limits: SimpleNamespace
 ) -> Optional[Writer]:
     """The writer of a mixed workload; None if writes are few, large, or without a main source."""
     if total.changes_per_s <= limits.noise_ops_per_s * seen.osds:
@@ -266,7 +267,7 @@ def _writer(
             rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA
         )
     # Writes below the size of large writes cost a metadata transaction each.
-    larger = limits._replace(small_write_bytes=limits.large_write_bytes)
+    larger = SimpleNamespace(**{**vars(limits), 'small_write_bytes': limits.large_write_bytes})
     workload_class, of_kind, _ = _small_changes(seen, total, pools, larger)
     if workload_class in (WorkloadClass.UNKNOWN, WorkloadClass.MIXED):
         return None
@@ -304,7 +305,7 @@ def _key_value_work(
     return WorkloadClass.UNKNOWN, 0.0, evidence
 
 
-def _is_recovery(seen: Activity, limits: Thresholds) -> bool:
+def _is_recovery(seen: Activity, limits: SimpleNamespace) -> bool:
     return seen.recovery_per_s > 0.5 and (
         seen.recovery_per_s >= limits.recovery_ops_share * seen.changes_per_s
     )
@@ -315,11 +316,11 @@ def _beyond(share: float, threshold: float) -> float:
     return min(HIGH, 0.75 + (share - threshold) * 1.5)
 
 
-def _enough(seen: Activity, total: _Totals, limits: Thresholds) -> float:
+def _enough(seen: Activity, total: _Totals, limits: SimpleNamespace) -> float:
     """Confidence factor: low with few operations, unless they have many bytes."""
     by_operations = total.operations_per_s / seen.osds / limits.full_confidence_ops_per_s
     by_bytes = total.bytes_per_s / seen.osds / (16 * limits.noise_bytes_per_s)
-    return min(1.0, 0.7 + 0.3 * max(by_operations, by_bytes))
+    return float(min(1.0, 0.7 + 0.3 * max(by_operations, by_bytes)))
 
 
 def _operations(seen: Activity, total: _Totals) -> Evidence:
@@ -334,7 +335,7 @@ def _operations(seen: Activity, total: _Totals) -> Evidence:
     )
 
 
-def _large_writes(seen: Activity, limits: Thresholds) -> Optional[Evidence]:
+def _large_writes(seen: Activity, limits: SimpleNamespace) -> Optional[Evidence]:
     """Evidence of large writes; RGW overwrites objects by class calls."""
     if (seen.mean_write_bytes or 0.0) >= limits.large_write_bytes:
         return _write_size(seen)

@@ -11,12 +11,17 @@ from .records import Evidence, Workload, WorkloadClass, limit_thresholds, thresh
 
 KV_SYNC_BUSY = 'kv_sync_busy'
 KV_SYNC_MS = 'kv_sync_ms'
+KV_FLUSH_MS = 'kv_flush_ms'
+#: Transactions that share a round of the thread.
+TRANSACTIONS = 'transactions_per_round'
 #: Only if writes wait for OSD threads as with a shortage of cores.
 THREAD_SHARE = 'osd_thread_share'
 #: With it, only if onode misses are frequent enough to be the cause.
 ONODE_MISSES = 'onode_miss_share'
 #: Evidence added by `with_pressure`.
-PRESSURE = frozenset({KV_SYNC_BUSY, KV_SYNC_MS, THREAD_SHARE, ONODE_MISSES})
+PRESSURE = frozenset(
+    {KV_SYNC_BUSY, KV_SYNC_MS, KV_FLUSH_MS, TRANSACTIONS, THREAD_SHARE, ONODE_MISSES}
+)
 #: No client work, so nothing limits clients.
 _NO_CLIENTS = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY})
 
@@ -31,36 +36,42 @@ def with_pressure(
     """
     if workload.workload_class in _NO_CLIENTS:
         return workload
-    window_s = busy = round_ms = writes = written = 0.0
-    known = rounds = 0
-    for seen in signals:
-        writes += seen.write_iops or 0.0
-        written += seen.write_bytes_per_s or 0.0
-        if seen.kv_sync_busy is not None and seen.window_s is not None:
-            known += 1
-            busy += seen.kv_sync_busy
-            window_s = seen.window_s
-            if seen.kv_sync_ms is not None:
-                rounds += 1
-                round_ms += seen.kv_sync_ms
+    seen, osd_details = tuple(signals), tuple(osd_details)
+    known = [s for s in seen if s.kv_sync_busy is not None and s.window_s is not None]
     if not known:
         return workload
-    mean = busy / known
-    evidence = [
-        *workload.evidence,
-        Evidence(
+    window_s = known[-1].window_s or 0.0
+    evidence = list(workload.evidence)
+    for signal, unit, scale, text, values in (
+        (
             KV_SYNC_BUSY,
-            mean,
             'ratio',
-            window_s,
+            100,
             'The kv_sync threads are {:.0f}% busy.',
-            (100 * mean,),
+            [s.kv_sync_busy for s in known],
         ),
-    ]
-    if rounds:
-        mean_ms = round_ms / rounds
-        text = 'A commit takes {:.2f} ms.'
-        evidence.append(Evidence(KV_SYNC_MS, mean_ms, 'ms', window_s, text, (mean_ms,)))
+        (KV_SYNC_MS, 'ms', 1, 'A commit takes {:.2f} ms.', [s.kv_sync_ms for s in known]),
+        (
+            KV_FLUSH_MS,
+            'ms',
+            1,
+            'Of a commit, {:.2f} ms are the flush of the data device.',
+            [s.kv_flush_ms for s in known],
+        ),
+        (
+            TRANSACTIONS,
+            'transactions',
+            1,
+            '{:.1f} transactions share a commit.',
+            [d.transactions_per_round for d in osd_details],
+        ),
+    ):
+        measurements = [value for value in values if value is not None]
+        if measurements:
+            mean = sum(measurements) / len(measurements)
+            evidence.append(Evidence(signal, mean, unit, window_s, text, (scale * mean,)))
+    writes = sum(s.write_iops or 0.0 for s in seen)
+    written = sum(s.write_bytes_per_s or 0.0 for s in seen)
     if not writes or written / writes < thresholds().large_write_bytes:
         # Preparing large writes takes CPU anyway.
         evidence += _of_threads(osd_details)

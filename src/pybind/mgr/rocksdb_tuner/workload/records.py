@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
+from types import SimpleNamespace
 from typing import Annotated, NamedTuple
 
 from ..knowledge import loader
@@ -76,47 +77,14 @@ class Recognition:
     per_group: Mapping[str, Workload]
 
 
-class Thresholds(NamedTuple):
-    """Meaning, unit and source: ``knowledge/workload.json``."""
-
-    noise_ops_per_s: float
-    noise_bytes_per_s: float
-    small_write_bytes: float
-    large_write_bytes: float
-    read_share: float
-    write_share: float
-    class_call_share: float
-    recovery_ops_share: float
-    dominant_kind_share: float
-    full_confidence_ops_per_s: float
-    replica_wal_bytes_per_s: float
+@lru_cache(maxsize=4)
+def numbers(name: str) -> SimpleNamespace:
+    """Thresholds by name; meaning, unit and source: ``knowledge/``."""
+    entries = loader.load(name)['thresholds']
+    return SimpleNamespace(**{key: float(entry['value']) for key, entry in entries.items()})
 
 
-@lru_cache(maxsize=1)
-def thresholds() -> Thresholds:
-    entries = loader.load('workload')['thresholds']
-    return Thresholds(**{name: float(entry['value']) for name, entry in entries.items()})
-
-
-class LimitThresholds(NamedTuple):
-    """Meaning, unit and source: ``knowledge/limits.json``."""
-
-    kv_sync_bound: float
-    kv_sync_idle: float
-    slow_round_ms: float
-    spilled_share: float
-    db_full_share: float
-    wal_full_share: float
-    stall_share: float
-    memory_over_target: float
-    data_write_share: float
-    cores_thread_ms: float
-    cores_prepare_ms: float
-    cores_thread_share: float
-    cores_onode_misses: float
-
-
-@lru_cache(maxsize=1)
-def limit_thresholds() -> LimitThresholds:
-    entries = loader.load('limits')['thresholds']
-    return LimitThresholds(**{name: float(entry['value']) for name, entry in entries.items()})
+#: Of the workload classification.
+thresholds = partial(numbers, 'workload')
+#: Of the resource that limits clients.
+limit_thresholds = partial(numbers, 'limits')

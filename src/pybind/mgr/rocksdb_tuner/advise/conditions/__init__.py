@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Mapping, NamedTuple, Optional
+from typing import AbstractSet, Mapping, Optional
 
 from ..cohort import name_osds
 from ..records import Finding, OsdFacts, Severity
@@ -16,7 +16,7 @@ from .builds import deferred_write_regression, unoptimised_build
 from .declaration import Condition, conditions
 from .entries import unstartable_options
 from .facts import ClusterFacts
-from .needs import Subject, subjects_of_the_present, subjects_of_the_setup
+from .needs import Subject, subjects_of_the_present
 from .settings import cache_ratios
 
 __all__ = [
@@ -45,29 +45,19 @@ OF_THE_PRESENT: Mapping[Subject, tuple[Condition, ...]] = {
 }
 
 
-class _SetupResult(NamedTuple):
-    #: Of the conditions in `OF_THE_SETUP`.
-    findings: tuple[Finding, ...]
-    subjects: frozenset[Subject]
-
-
 class SetupFindings:
     """Caches the findings of the setup, which hardly ever changes."""
 
     def __init__(self) -> None:
-        self._known: Optional[tuple[object, _SetupResult]] = None
+        self._known: Optional[tuple[object, tuple[Finding, ...]]] = None
 
-    def of(self, cluster: ClusterFacts) -> _SetupResult:
+    def of(self, cluster: ClusterFacts) -> tuple[Finding, ...]:
         setup = (
             cluster.entries,
             [(osd.info, osd.options, osd.sharded, osd.settings) for osd in cluster.osds],
         )
         if self._known is None or self._known[0] != setup:
-            found = _SetupResult(
-                tuple(_look_for(OF_THE_SETUP, _setup_of(cluster))),
-                subjects_of_the_setup(cluster.osds),
-            )
-            self._known = setup, found
+            self._known = setup, tuple(_look_for(OF_THE_SETUP, _setup_of(cluster)))
         return self._known[1]
 
 
@@ -75,12 +65,27 @@ def findings(
     cluster: ClusterFacts, setup_findings: Optional[SetupFindings] = None
 ) -> tuple[Finding, ...]:
     """All findings, worst first; ``setup_findings`` is the cache of the caller."""
-    of_setup = (setup_findings or SetupFindings()).of(cluster)
-    found = list(of_setup.findings)
-    for subject in of_setup.subjects | subjects_of_the_present(cluster):
+    found = list((setup_findings or SetupFindings()).of(cluster))
+    for subject in subjects_of_the_present(cluster):
         found += _look_for(OF_THE_PRESENT[subject], cluster)
-    found = _held(found)
+    found = [_with_commands(f, cluster.advised) for f in _held(found)]
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
+
+
+#: Command of findings that leave the remedy to a recommendation.
+_RECOMMEND = 'ceph rocksdb-tuner recommend'
+_WHY_NOT = f'"{_RECOMMEND} --all" says why no change is recommended'
+
+
+def _with_commands(found: Finding, advised: AbstractSet[int]) -> Finding:
+    """A finding names a recommendation only if there is one for its OSDs."""
+    if _RECOMMEND not in found.commands or advised & set(found.osds):
+        return found
+    return replace(
+        found,
+        remedy=found.remedy.replace(f'"{_RECOMMEND}" has the commands', _WHY_NOT),
+        commands=tuple(f'{c} --all' if c == _RECOMMEND else c for c in found.commands),
+    )
 
 
 def _held(found: Sequence[Finding]) -> list[Finding]:

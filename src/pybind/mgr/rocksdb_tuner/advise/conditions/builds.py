@@ -23,13 +23,16 @@ def unoptimised_build(osd: OsdFacts, at: At) -> Iterator[Case]:
         yield case(evidence, group=osd.info.version, version=osd.info.version, fixed=fixed)
 
 
-@each_osd('deferred-write-regression')
-def deferred_write_regression(osd: OsdFacts, at: At) -> Iterator[Case]:
-    """Point releases that defer all writes to HDDs through RocksDB."""
+def _between(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """Point releases with a known bug."""
     (since,), (fixed,) = at['since'], at['fixed']
     affected = numbers_of(since) <= numbers_of(osd.info.version) < numbers_of(fixed)
-    if affected and osd.info.main_rotational:
+    if affected and (osd.info.main_rotational or 'rotational' not in at):
         yield case(FindingEvidence('fixed_in', fixed, 'version'))
+
+
+deferred_write_regression = each_osd('deferred-write-regression')(_between)
+misaligned_wal = each_osd('misaligned-wal')(_between)
 
 
 @each_osd('unknown-release')

@@ -12,7 +12,7 @@ from ...knowledge import loader
 from ...shell import quoted
 from ..cohort import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
-from .facts import ClusterFacts
+from .facts import ClusterFacts, Readings
 from .needs import Subject
 
 #: Placeholders that are words of commands, also in a remedy.
@@ -44,7 +44,7 @@ class HealthPolicy:
 class Case(NamedTuple):
     """OSDs with a condition; those of one group and severity are one finding."""
 
-    evidence: tuple[FindingEvidence, ...]
+    evidence: tuple[Union[FindingEvidence, Readings], ...]
     osds: tuple[int, ...]
     group: object
     #: How bad it is, if that differs between OSDs: the worst is first, and its evidence is shown.
@@ -57,7 +57,7 @@ class Case(NamedTuple):
 
 
 def case(
-    *evidence: FindingEvidence,
+    *evidence: Union[FindingEvidence, Readings],
     osds: Sequence[int] = (),
     group: object = None,
     rank: Optional[float] = None,
@@ -144,7 +144,11 @@ class Condition:
             severity=found.severity or self.severity,
             summary=summary.format_map(fill),
             osds=ids,
-            evidence=found.evidence,
+            evidence=tuple(
+                shown
+                for e in found.evidence
+                for shown in (e.shown() if isinstance(e, Readings) else (e,))
+            ),
             remedy=_text(self.remedies, found).format_map(words),
             source=self.source,
             commands=tuple(command.format_map(words) for command in self.commands),
@@ -161,18 +165,31 @@ _DECIDED: dict[str, Condition] = {}
 
 def each_osd(condition_id: str) -> Callable[[DecideOsd], Condition]:
     """The function that decides a condition for one OSD."""
+    return lambda decide: _declare(
+        condition_id, lambda cluster, at: _decided(decide, cluster.osds, at)
+    )
 
-    def declare(decide: DecideOsd) -> Condition:
-        def decide_all(cluster: ClusterFacts, at: At) -> Iterator[Case]:
-            return merged(
-                found._replace(osds=(osd.info.osd_id,))
-                for osd in cluster.osds
-                for found in decide(osd, at)
-            )
 
-        return of_cluster(condition_id)(decide_all)
+def each_osd_of(condition_id: str, *limits: str) -> Callable[[DecideOsd], Condition]:
+    """The same for OSDs whose clients are limited by one of these resources or parts."""
+    return lambda decide: _declare(
+        condition_id, lambda cluster, at: _decided(decide, limited_by(cluster, *limits), at)
+    )
 
-    return declare
+
+def limited_by(cluster: ClusterFacts, *limits: str) -> Iterator[OsdFacts]:
+    for group in cluster.groups:
+        if group.limit.part in limits or group.limit.resource in limits:
+            yield from group.osds
+
+
+def _decided(decide: DecideOsd, osds: Iterable[OsdFacts], at: At) -> Iterator[Case]:
+    return merged(
+        # Half the time of `_replace`.
+        Case(found.evidence, (osd.info.osd_id,), *found[2:])
+        for osd in osds
+        for found in decide(osd, at)
+    )
 
 
 def of_cluster(condition_id: str) -> Callable[[DecideCluster], Condition]:

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Optional
 
-from ...lsm.levels import MAX_LEVELS, options_of
+from ...lsm.levels import MAX_LEVELS
 from ...observe.trend import Outlook
 from ...options.sharding import columns
-from ...options.syntax import OptionSyntaxError, format, parse  # noqa: A004
 from ...options.wal import DEFAULT_FAMILIES, full_bytes, wal_of
 from ...units import format_bytes
-from ..facts import release_of_osd
+from ..facts import release_of_osd, with_wal_room
 from ..records import FindingEvidence, OsdFacts, Severity
-from ..strings import check
 from ..whatif.overrides import column_families
 from ..whatif.tree import level_sizes
+from .builds import numbers_of
 from .declaration import At, Case, case, each_osd, merged, of_cluster
 from .facts import ClusterFacts, effective_options, readings
 from .needs import METADATA_WORK
 
 _DAY_S = 86400.0
-#: The column family of PG logs and other PG metadata omap.
-_PG_LOG = 'P'
 
 
 def _spilled(osd: OsdFacts, _at: At) -> Iterator[Case]:
@@ -32,9 +28,12 @@ def _spilled(osd: OsdFacts, _at: At) -> Iterator[Case]:
     if signals is not None and osd.info.dedicated_db and signals.slow_used_bytes:
         # From one flash device to another it costs little.
         flash = osd.info.main_rotational is False
+        used = signals.slow_used_bytes + (signals.db_used_bytes or 0)
         yield case(
             *readings(signals, 'slow_used_bytes', 'db_used_bytes', 'db_total_bytes'),
             rank=signals.slow_used_bytes,
+            # RocksDB needs room to compact.
+            size=f'{math.ceil(used / 0.7 / (1 << 30))}G',
             severity=Severity.INFO if flash else Severity.WARNING,
         )
 
@@ -83,11 +82,8 @@ def _level_sizes(osd: OsdFacts, total_bytes: int) -> Sequence[int]:
 
 
 def _which_fit(sizes: Sequence[int], total_bytes: int) -> str:
-    if not sizes:
-        return 'unknown'
-    if sum(sizes) <= total_bytes:
-        return 'all'
-    return 'some' if len(sizes) > 1 else 'none'
+    partly = 'some' if len(sizes) > 1 else 'none'
+    return ('all' if sum(sizes) <= total_bytes else partly) if sizes else 'unknown'
 
 
 def _db_used_share(osd: OsdFacts) -> Optional[float]:
@@ -158,10 +154,10 @@ def metadata_fills_device(osd: OsdFacts, at: At) -> Iterator[Case]:
 @each_osd('wal-device-small')
 def wal_device_small(osd: OsdFacts, _at: At) -> Iterator[Case]:
     """A dedicated WAL device that is smaller than the possible size of the WAL."""
-    info, effective = osd.info, effective_options(osd)
+    info = with_wal_room(osd).info if osd.info.dedicated_wal else osd.info
     size = info.db_device_bytes if info.dedicated_db else None
-    if info.dedicated_wal:
-        size = info.wal_device_bytes
+    size = info.wal_device_bytes if info.dedicated_wal else size
+    effective = effective_options(osd) if size else None
     if effective is None or not size:
         return
     families = 1 if osd.sharded is False else DEFAULT_FAMILIES
@@ -177,6 +173,22 @@ def wal_device_small(osd: OsdFacts, _at: At) -> Iterator[Case]:
             rank=-size,
             needs=format_bytes(log.device_bytes),
             fits=fits,
+        )
+
+
+@each_osd('uncompressed-old-data')
+def uncompressed_old_data(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """Files from before LZ4 stay uncompressed until they are compacted."""
+    made, used = numbers_of(osd.info.created_version), osd.signals and osd.signals.db_used_bytes
+    if not made or made >= numbers_of(at['since'][0]) or (used or 0) < at['least_bytes']:
+        return
+    if used and (effective_options(osd) or {}).get('compression') == 'kLZ4Compression':
+        yield case(
+            FindingEvidence('ceph_version_when_created', osd.info.created_version, 'version'),
+            FindingEvidence('db_used_bytes', used, 'bytes'),
+            rank=used,
+            used=format_bytes(used),
+            after=format_bytes(used * at['packed']),
         )
 
 
@@ -206,31 +218,11 @@ def outdated_sharding(osd: OsdFacts, _at: At) -> Iterator[Case]:
     if known.columns != columns(release.default_cfs):
         made_by, present = osd.info.created_version, release.default_cfs
         running = osd.options.running if osd.options else None
-        flush = _flush_of(known.definition, running, release.rocksdb_version)
-        flush_then = _flush_of(present, running, release.rocksdb_version)
         yield case(
             FindingEvidence('ceph_version_when_created', made_by, 'version'),
             FindingEvidence('column families', known.definition, 'definition'),
             FindingEvidence('default of the release', present, 'definition'),
-            FindingEvidence('flush of P', flush, 'bytes'),
-            FindingEvidence('flush of P then', flush_then, 'bytes'),
             group=(known.definition, release, made_by, running),
             made_by=made_by or 'another release',
             sharding=present,
         )
-
-
-# For every OSD when one changes, with a handful of definitions.
-@lru_cache(maxsize=64)
-def _flush_of(definition: str, running: Optional[str], rocksdb_version: str) -> Optional[int]:
-    """Memtables of the PG log that are flushed together; None if unknown."""
-    found = [column for column in columns(definition) if column.name == _PG_LOG]
-    if running is None or not found:
-        return None
-    try:
-        checked = check(format(options_of(found[0], parse(running))), rocksdb_version)
-    except OptionSyntaxError:
-        return None
-    names = ('write_buffer_size', 'min_write_buffer_number_to_merge')
-    values = checked.effective
-    return math.prod(int(values[name]) for name in names) if checked.accepted else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Mapping, Optional
+from typing import AbstractSet, Mapping, NamedTuple, Optional
 
 from ...mgr.records import ConfigEntry
 from ...observe.details import AlertingOsd
@@ -14,7 +14,7 @@ from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
 from ...plan.records import ANNEX, OPTION
 from ..facts import next_start, release_of_osd
-from ..records import FindingEvidence, NextStart, OsdFacts
+from ..records import FindingEvidence, GroupFacts, NextStart, OsdFacts
 from ..strings import check
 
 #: RocksDB of the first release that compacts on deletion by default.
@@ -70,6 +70,10 @@ class ClusterFacts:
     alerting: Mapping[int, AlertingOsd] = field(default_factory=dict)
     #: Seconds for which each OSD has been pending a restart.
     pending_s: Mapping[int, float] = field(default_factory=dict)
+    #: With the limits of their clients.
+    groups: tuple[GroupFacts, ...] = ()
+    #: OSDs with a recommendation.
+    advised: AbstractSet[int] = frozenset()
 
     @cached_property
     def strings(self) -> tuple[RunningString, ...]:
@@ -140,13 +144,21 @@ _UNITS = {
 _SUFFIXES = {'_per_s': 'bytes/s', '_bytes': 'bytes', '_ms': 'ms'}
 
 
-def readings(
-    record: object, *names: str, window_s: Optional[float] = None
-) -> tuple[FindingEvidence, ...]:
+class Readings(NamedTuple):
+    """Figures of a record, as evidence only for the finding's worst OSD."""
+
+    record: object
+    names: tuple[str, ...]
+    window_s: Optional[float]
+
+    def shown(self) -> Iterator[FindingEvidence]:
+        for name in self.names:
+            yield FindingEvidence(name, getattr(self.record, name), _unit(name), self.window_s)
+
+
+def readings(record: object, *names: str, window_s: Optional[float] = None) -> tuple[Readings, ...]:
     """Figures of a record as evidence."""
-    return tuple(
-        FindingEvidence(name, getattr(record, name), _unit(name), window_s) for name in names
-    )
+    return (Readings(record, names, window_s),)
 
 
 def _unit(name: str) -> str:

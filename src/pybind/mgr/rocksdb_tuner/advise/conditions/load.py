@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from statistics import median
 from typing import Optional
 
 from ...observe.details import SLOW_OP_ALERT, Details
+from ...observe.signals import Signals
 from ...options.catalogue import NO_COMPRESSION
 from ...units import format_duration, format_span
 from ..cohort import name_osds
 from ..facts import COMPACT_ON_DELETION, release_of_osd
-from ..records import FindingEvidence, OsdFacts
+from ..limit import DATA_FLUSH, DISK_FLUSH, FLUSH, SYNC
+from ..records import FindingEvidence, OsdFacts, Resource
 from .builds import fixed_in, numbers_of
-from .declaration import At, Case, case, each_osd, merged, of_cluster
+from .declaration import At, Case, case, each_osd, each_osd_of, limited_by, merged, of_cluster
 from .facts import ClusterFacts, compacts_on_deletion, effective_options, is_enabled, readings
 from .needs import METADATA_WORK
 
@@ -29,15 +32,46 @@ def kv_sync_bound(osd: OsdFacts, at: At) -> Iterator[Case]:
         yield case(*evidence, rank=signals.kv_sync_busy)
 
 
-@each_osd('slow-sync')
-def slow_sync(osd: OsdFacts, at: At) -> Iterator[Case]:
-    """A flash device that takes milliseconds to sync a commit."""
-    signals = osd.signals
-    if osd.info.db_rotational is not False or signals is None or signals.kv_sync_ms is None:
-        return
-    if signals.kv_sync_ms >= at['round_ms']:
-        evidence = readings(signals, 'kv_sync_ms', 'kv_flush_ms', window_s=signals.window_s)
-        yield case(*evidence, rank=signals.kv_sync_ms)
+@of_cluster('slow-sync')
+def slow_sync(cluster: ClusterFacts, at: At) -> Iterator[Case]:
+    """Flash that takes long to sync a commit, or too long for clients that wait for it."""
+    waiting = {osd.info.osd_id for osd in limited_by(cluster, FLUSH, SYNC)}
+    for worst in merged(
+        case(
+            *readings(signals, 'kv_sync_ms', 'kv_flush_ms', window_s=signals.window_s),
+            osds=(osd.info.osd_id,),
+            rank=signals.kv_sync_ms,
+        )
+        for osd in cluster.osds
+        if (signals := osd.signals) is not None and signals.kv_sync_ms is not None
+        if osd.info.osd_id in waiting
+        or (osd.info.db_rotational is False and signals.kv_sync_ms >= at['round_ms'])
+    ):
+        info = next(o.info for o in cluster.osds if o.info.osd_id == worst.osds[0])
+        yield worst._replace(fill={'device': (*info.devices, '<device>')[0]})
+
+
+@each_osd_of('slow-flush', DISK_FLUSH, DATA_FLUSH)
+def slow_flush(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """Hard disks whose flush takes most of each commit."""
+    size, signals = osd.info.main_device_bytes, osd.signals
+    if signals is not None:
+        share = at['share_rgw'] if _writes_metadata(osd, at) else at['share_other']
+        yield case(
+            *readings(signals, 'kv_sync_ms', 'kv_flush_ms', window_s=signals.window_s),
+            group=(osd.info.dedicated_db, size, share),
+            rank=signals.kv_flush_ms,
+            variant='db' if osd.info.dedicated_db else 'no-db',
+            size=f'{math.ceil(share * size / (1 << 30))}G' if size else '<size>',
+        )
+
+
+@each_osd_of('few-cores', Resource.CORES)
+def few_cores(osd: OsdFacts, _at: At) -> Iterator[Case]:
+    """Writes wait for threads and cores."""
+    if osd.signals is not None:
+        busy = osd.signals.kv_sync_busy
+        yield case(*readings(osd.signals, 'kv_sync_busy', window_s=osd.signals.window_s), rank=busy)
 
 
 def _writes_metadata(osd: OsdFacts, at: At) -> bool:
@@ -147,26 +181,32 @@ def _hot(osd: OsdFacts, rate: float, usual: float) -> Case:
 @of_cluster('compaction-storm')
 def compaction_storm(cluster: ClusterFacts, at: At) -> Iterator[Case]:
     """Many OSDs of a class write far more SST bytes than their clients cause."""
-    seen: dict[str, int] = {}
-    compacting: dict[str, list[Case]] = {}
+    by_class: dict[str, list[Signals]] = {}
     for osd in cluster.osds:
         signals, device_class = osd.signals, osd.info.device_class
-        if signals is None or device_class is None:
+        if device_class is None or signals is None or signals.sst_bytes_per_s is None:
             continue
-        sst, wal = signals.sst_bytes_per_s, signals.wal_bytes_per_s
-        if sst is None or wal is None:
-            continue
-        seen[device_class] = seen.get(device_class, 0) + 1
-        if sst >= at['sst_bytes_per_s'] and sst >= at['sst_per_wal'] * wal:
+        if signals.wal_bytes_per_s is not None:
+            by_class.setdefault(device_class, []).append(signals)
+    for device_class, known in by_class.items():
+        storming = [s for s in known if _storms(s, at)]
+        if len(storming) >= max(at['least_osds'], at['share_of_osds'] * len(known)):
+            fill = {'count': len(storming), 'total': len(known), 'device_class': device_class}
             names = ('sst_bytes_per_s', 'wal_bytes_per_s')
-            evidence = readings(signals, *names, window_s=signals.window_s)
-            found = case(*evidence, osds=(osd.info.osd_id,), rank=sst)
-            compacting.setdefault(device_class, []).append(found)
-    for device_class, cases in compacting.items():
-        total = seen[device_class]
-        if len(cases) >= max(at['least_osds'], at['share_of_osds'] * total):
-            fill = {'count': len(cases), 'total': total, 'device_class': device_class}
-            yield from (found._replace(fill=fill) for found in merged(cases))
+            for found in merged(
+                case(
+                    *readings(s, *names, window_s=s.window_s),
+                    osds=(s.osd_id,),
+                    rank=s.sst_bytes_per_s,
+                )
+                for s in storming
+            ):
+                yield found._replace(fill=fill)
+
+
+def _storms(signals: Signals, at: At) -> bool:
+    sst, wal = signals.sst_bytes_per_s or 0.0, signals.wal_bytes_per_s or 0.0
+    return bool(sst >= max(at['sst_bytes_per_s'], at['sst_per_wal'] * wal))
 
 
 @each_osd('write-stalls')
@@ -188,6 +228,7 @@ def onode_cache_misses(osd: OsdFacts, at: At) -> Iterator[Case]:
             FindingEvidence('onode_misses', details.onode_misses, 'onodes', details.window_s),
             *_memory(details),
             rank=-share,
+            target=_half_more(details),
         )
 
 
@@ -202,6 +243,7 @@ def kv_cache_misses(osd: OsdFacts, at: At) -> Iterator[Case]:
             FindingEvidence('block_cache_misses', times.cache_misses, 'blocks', times.window_s),
             *_memory(details),
             rank=-share,
+            target=_half_more(details),
         )
 
 
@@ -217,6 +259,11 @@ def _is_full(details: Details, at: At) -> bool:
     """Whether the OSD has used up its memory target; until then its caches grow."""
     mapped, target = details.memory_mapped_bytes, details.memory_target_bytes
     return bool(mapped and target and mapped / target >= at['memory_share'])
+
+
+def _half_more(details: Details) -> int:
+    """An `osd_memory_target`, in whole GiB."""
+    return math.ceil(1.5 * (details.memory_target_bytes or 0) / (1 << 30)) << 30
 
 
 def _memory(details: Details) -> tuple[FindingEvidence, ...]:

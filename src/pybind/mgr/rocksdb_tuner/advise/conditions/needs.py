@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import Enum
 
 from ...options.wal import DEFAULT_BOUND_BYTES, left_of_target
 from ...workload.records import WorkloadClass
-from ..records import OsdFacts
 from .facts import ClusterFacts
 
 #: Workloads that mainly write metadata.
@@ -18,9 +16,7 @@ class Subject(Enum):
     """Prerequisites of conditions: without its subject a condition has no findings."""
 
     DB_DEVICE = 'an OSD with a dedicated DB device'
-    CHOSEN_STRING = 'an OSD with a configured option string'
     SMALL_MEMORY_TARGET = 'an OSD whose osd_memory_target is too small for a default'
-    PENDING_RESTART = 'an OSD with a pending restart'
     HEALTH_CHECK = "one of Ceph's own health checks"
     METADATA_WORK = 'an OSD whose clients write metadata'
     STATISTICS = "an OSD with RocksDB's statistics enabled"
@@ -30,23 +26,9 @@ class Subject(Enum):
     SMALL_UNITS = 'an OSD whose BlueFS fell back to small allocation units'
 
 
-def subjects_of_the_setup(osds: Iterable[OsdFacts]) -> frozenset[Subject]:
-    """Subjects by the OSDs' setup and configuration."""
-    found = set()
-    for osd in osds:
-        options = osd.options
-        if osd.info.dedicated_db:
-            found.add(Subject.DB_DEVICE)
-        if options is not None and (options.source != 'default' or options.annex):
-            found.add(Subject.CHOSEN_STRING)
-        if options is not None and options.pending_restart:
-            found.add(Subject.PENDING_RESTART)
-    return frozenset(found)
-
-
 def subjects_of_the_present(cluster: ClusterFacts) -> frozenset[Subject]:
     """Subjects by the OSDs' present state, in one pass instead of one per condition."""
-    found = set()
+    found = {Subject.DB_DEVICE} if any(o.info.dedicated_db for o in cluster.osds) else set()
     if cluster.health_codes:
         found.add(Subject.HEALTH_CHECK)
     for osd in cluster.osds:

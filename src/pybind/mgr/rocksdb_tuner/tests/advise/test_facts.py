@@ -284,7 +284,7 @@ def test_osds_not_reached_by_a_group_entry_are_named_and_skipped() -> None:
 @pytest.mark.parametrize(
     ('osds', 'text'),
     [
-        ((plain(0), plain(1, release=None)), 'release of at least one OSD is unknown'),
+        ((plain(0), plain(1, release=None)), 'does not know the release of all OSDs (16'),
         ((plain(0), plain(1, DEFAULTS['reef'], release='reef')), 'run different releases'),
         ((plain(0), plain(1, annex='ttl=5')), 'annex is set for osd.1'),
         (
@@ -346,10 +346,11 @@ def test_worst_comes_first_then_the_lowest_id_with_its_evidence() -> None:
 
     assert list(merged([])) == []
     (one,) = merged([measured(4, 1.0)])
-    assert (one.osds, [e.signal for e in one.evidence]) == ((4,), ['x'])
+    assert (one.osds, one.evidence) == ((4,), (FindingEvidence('x', 1.0, 'y'),))
     (many,) = merged([measured(5, 2.0), measured(1, 1.0), measured(3, 2.0)])
     assert many.osds == (3, 5, 1)
-    assert [(e.signal, e.value) for e in many.evidence] == [('worst', 'osd.3'), ('x', 2.0)]
+    worst = FindingEvidence('worst', 'osd.3', '')
+    assert many.evidence == (worst, FindingEvidence('x', 2.0, 'y'))
 
 
 # -- the time of a write

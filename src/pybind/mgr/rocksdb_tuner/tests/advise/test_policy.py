@@ -20,14 +20,15 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.cohort import Cohort, group_cohort
-from rocksdb_tuner.advise.effect import predicted_write_amplification
 from rocksdb_tuner.advise.facts import release_of_osd
 from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.objections import standing_objections
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Priority, Risk
+from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Priority, Resource, Risk
+from rocksdb_tuner.advise.usage import usages
 from rocksdb_tuner.advise.weighing import Assessment
+from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
@@ -36,7 +37,12 @@ from rocksdb_tuner.options.wal import wal_of
 from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.classify import Writer, writer_evidence
-from rocksdb_tuner.workload.pressure import THREAD_SHARE
+from rocksdb_tuner.workload.pressure import (
+    KV_FLUSH_MS,
+    KV_SYNC_MS,
+    THREAD_SHARE,
+    TRANSACTIONS,
+)
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 from .builders import entry, facts, osd_info, workload
@@ -82,6 +88,28 @@ def short_of_cores(of: WorkloadClass) -> Workload:
     return found._replace(evidence=(*found.evidence, threads))
 
 
+def rounds(
+    of: WorkloadClass, round_ms: float, flush_ms: float, transactions: float, busy: float = 0.95
+) -> Workload:
+    """What the rounds of the kv_sync thread consist of."""
+    found = workload(of, busy=busy)
+    parts = (
+        Evidence(KV_SYNC_MS, round_ms, 'ms', 30.0, 'A commit takes {:.2f} ms.', (round_ms,)),
+        Evidence(KV_FLUSH_MS, flush_ms, 'ms', 30.0, 'Flush: {:.2f} ms.', (flush_ms,)),
+        Evidence(TRANSACTIONS, transactions, 'transactions', 30.0, '{:.1f}.', (transactions,)),
+    )
+    return found._replace(evidence=(*found.evidence, *parts))
+
+
+def reading(of: WorkloadClass, percent: float) -> Workload:
+    """With so many reads among the client operations."""
+    found = workload(of)
+    text = '{:.0f}% of the operations write, {:.0f}% are class calls, {:.0f}% read.'
+    shares = Evidence('read_iops', 100.0, 'operations/s', 30.0, text, (100 - percent, 0.0, percent))
+    return found._replace(evidence=(*found.evidence, shares))
+
+
+RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
 WORKLOADS = {
     'idle': workload(WorkloadClass.IDLE, busy=None),
     'rbd busy 72%': workload(),
@@ -95,6 +123,19 @@ WORKLOADS = {
     'rbd no cores': short_of_cores(WorkloadClass.RBD_SMALL_WRITE),
     'rgw no cores': short_of_cores(WorkloadClass.RGW_METADATA),
 }
+#: What takes the time in a round, on the hardware where that is seen.
+PARTS = {
+    'rbd hdd flush': rounds(RBD, 8.2, 7.9, 9.0),
+    'rgw hdd flush': rounds(RGW, 8.2, 7.9, 9.0),
+    'rbd no plp': rounds(RBD, 2.5, 0.8, 1.2),
+    'rbd no plp 2': rounds(RBD, 2.5, 1.5, 1.2),
+    'rbd cpu': rounds(RBD, 1.2, 0.1, 20.0),
+    'rbd held': rounds(RBD, 17.4, 1.6, 3.5),
+    'rbd 30% reads': reading(RBD, 30.0),
+    'rgw list': reading(RGW, 40.0),
+}
+ON_DISKS = ('rbd hdd flush', 'rgw hdd flush')
+ALL_WORKLOADS = {**WORKLOADS, **PARTS}
 SHORT_OF_CORES = ('rbd no cores', 'rgw no cores')
 ENOUGH_CORES = tuple(name for name in WORKLOADS if name not in SHORT_OF_CORES)
 #: Relevant rows of OSDs short of cores.
@@ -132,6 +173,13 @@ HARDWARE = {
     ),
     'db 8 of 10 GiB': on(8, 10),
     'wal 512 MiB': on(dedicated_wal=True, wal_device_bytes=512 * MIB),
+    'wal 1G, db': on(30, 300, dedicated_wal=True, wal_device_bytes=GIB),
+    'db 1 of 3 GiB': on(1, 3),
+    'db 126 of 50': replace(
+        on(50, 50, main_rotational=True, db_rotational=False),
+        device_class='hdd',
+        slow_bytes=76 * GIB,
+    ),
     'memory 2 GiB': replace(on(), memory_bytes=2 * GIB),
     'memory 1 GiB': replace(on(), memory_bytes=GIB),
     '2 cores': replace(on(), cores=2),
@@ -207,7 +255,7 @@ class Row:
         osds = self._osds(options, source)
         hardware = HARDWARE[self.hardware]
         group = GroupFacts(
-            hardware.device_class, WORKLOADS[self.workload], osds, cores=hardware.cores
+            hardware.device_class, ALL_WORKLOADS[self.workload], osds, cores=hardware.cores
         )
         return with_limit(group), osds
 
@@ -240,7 +288,14 @@ def rows() -> Iterator[Row]:
                         yield Row(release, running, work, hardware)
 
 
-ROWS = tuple(rows())
+def parts_of_rounds() -> Iterator[Row]:
+    for release, running in product(('pacific', 'reef', 'tentacle'), ('default', 'variant-d')):
+        for work in PARTS:
+            for hardware in ('hdd', 'hdd+db') if work in ON_DISKS else ('flash',):
+                yield Row(release, running, work, hardware)
+
+
+ROWS = (*rows(), *parts_of_rounds())
 COLUMNS = (
     *('release', 'running', 'workload', 'hardware', 'limit'),
     *('answer', 'profile', 'risk', 'priority'),
@@ -286,6 +341,11 @@ def table() -> str:
         '  '.join((*(cell.ljust(width) for cell, width in zip(line, widths)), line[-1])) + '\n'
         for line in lines
     )
+
+
+def writes(running: str, options: str, case: Case) -> Optional[Estimate]:
+    found = usages(running, options, case.situation)
+    return next((u.ratio for u in found if u.resource is Resource.DB_DEVICE), None)
 
 
 def test_policy_matches_the_reviewed_one() -> None:
@@ -396,8 +456,8 @@ def test_change_for_the_worse_by_the_model_is_never_low_risk(release: str) -> No
         if not advice.restart_required:
             continue
         case = row.case(row.options)
-        change = predicted_write_amplification(row.options, advice.options_to, case.situation)
-        if change is not None and change.is_worse:
+        change = writes(row.options, advice.options_to, case)
+        if change is not None and change.low > 1:
             assert advice.risk is not Risk.LOW, row
 
 
@@ -443,6 +503,25 @@ def test_decision_table() -> None:
     for work in ('rbd 50% reads', 's3 45% gets', 'cephfs'):
         (advice,) = answer('pacific', 'default', work, 'flash').recommendations
         assert advice.kind is Kind.SET_PROFILE
+
+
+@pytest.mark.parametrize('work', list(PARTS))
+def test_no_set_is_praised_for_a_thread_that_waits_for_devices_or_readers(work: str) -> None:
+    """Flushes and syncs take as long with any string; only space is a gain."""
+    waits = work in {*ON_DISKS, 'rbd no plp', 'rbd no plp 2'}
+    for release, hardware in product(('pacific', 'reef', 'tentacle'), ('flash', 'hdd', 'hdd+db')):
+        row = Row(release, 'default', work, hardware)
+        if row not in ROWS:
+            continue
+        weighed = answered(row).weighing
+        if weighed is None or weighed.chosen is None:
+            assert not waits or answered(row).conclusion.do.startswith('Provide'), row
+            continue
+        gained = {u.resource for u in weighed.chosen.gains(weighed.bars)}
+        if waits:
+            assert gained == {Resource.DB_SPACE}, row
+        if work in {'rbd 30% reads', 'rgw list'}:
+            assert gained - {Resource.KV_SYNC, Resource.CORES}, row
 
 
 def test_advice_does_not_depend_on_the_spelling_of_the_string() -> None:
@@ -510,8 +589,8 @@ def test_whatever_runs_one_change_with_a_reason_is_enough(
         )
         if advice.restart_required:
             assert advice.reasons[0] in [o.reason for o in against] or outweighed(found)
-        change = predicted_write_amplification(running, advice.options_to, case.situation)
-        if change is not None and change.is_worse:
+        change = writes(running, advice.options_to, case)
+        if change is not None and change.low > 1:
             assert advice.risk is not Risk.LOW
         assert row.answer(advice.options_to).recommendations == ()
 

@@ -11,9 +11,8 @@ from rocksdb_tuner.advise import profiles as module
 from rocksdb_tuner.advise.profiles import (
     Hardware,
     Profile,
-    PublishedEffect,
+    PublishedEvidence,
     Storage,
-    Suitability,
     SuitabilityRule,
     UnknownProfileError,
     predict,
@@ -202,7 +201,7 @@ def predicted(
     on: KnownRelease = PACIFIC,
     storage: Optional[Storage] = Storage.NVME,
     running: Optional[str] = None,
-) -> Optional[PublishedEffect]:
+) -> Optional[PublishedEvidence]:
     text = on.default_options if running is None else running
     now = check(text, on.rocksdb_version).effective
     return predict(profile(name), workload, release=on, storage=storage, running=now)
@@ -309,7 +308,9 @@ def test_version_range_of_a_profile_includes_both_ends(
 ) -> None:
     rule = replace(RULE, rocksdb_min=low, rocksdb_max=high)
     found = suits(suited(rule), WorkloadClass.RGW_METADATA, on)
-    assert found == (Suitability(0.7, ('since it is so',)) if fits else None)
+    assert (found and (found.score, found.reasons)) == (
+        (0.7, ('since it is so',)) if fits else None
+    )
 
 
 def test_first_matching_rule_gives_the_suitability_of_a_profile() -> None:

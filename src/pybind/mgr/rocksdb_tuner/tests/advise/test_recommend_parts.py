@@ -10,7 +10,6 @@ import pytest
 from rocksdb_tuner.advise import changed, entry_advice, reasons
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target, default_target
-from rocksdb_tuner.advise.effect import Change
 from rocksdb_tuner.advise.profiles import profile, recognize
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import (
@@ -23,6 +22,7 @@ from rocksdb_tuner.advise.records import (
     Resource,
     Risk,
 )
+from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.options.checks import check
@@ -40,9 +40,8 @@ SMALL: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}
 TINY: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 16 * MIB}
 
 
-def changing(ratio: float, off: float = 0.1) -> Change:
-    one = Estimate(2.0, 2.0, 2.0)
-    return Change(one, one, Estimate(ratio * (1 - off), ratio, ratio * (1 + off)))
+def changing(ratio: float, off: float = 0.1) -> Estimate:
+    return Estimate(ratio * (1 - off), ratio, ratio * (1 + off))
 
 
 WORSE, SIMILAR, BETTER = changing(1.5), changing(1.0), changing(0.5)
@@ -52,8 +51,9 @@ WORSE, SIMILAR, BETTER = changing(1.5), changing(1.0), changing(0.5)
 def predict(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let the model predict the given effect for every change."""
 
-    def say(change: Optional[Change]) -> None:
-        monkeypatch.setattr(changed, 'predicted_write_amplification', lambda *_: change)
+    def say(change: Optional[Estimate]) -> None:
+        found = () if change is None else (Usage(Resource.DB_DEVICE, change),)
+        monkeypatch.setattr(changed, 'expected_usages', lambda *_: found)
 
     return say
 
@@ -108,7 +108,7 @@ def test_resizing_keeps_all_other_options_if_sufficient() -> None:
     none = advised(by_no_entry(**TINY))
     assert none.recommendations == ()
     assert none.conclusion.do == 'Give the OSDs more space'
-    assert none.conclusion.because.endswith('. No option string fits.')
+    assert none.conclusion.because.endswith('. No option string that passes the checks fits.')
     assert none.conclusion.because.startswith('max_total_wal_size: ')
 
 
@@ -260,7 +260,7 @@ def test_set_refused_by_checks_is_not_recommended_unless_it_is_the_default(
     ],
 )
 def test_risk_follows_from_the_model_and_the_origin_of_the_set(
-    predict: Any, to_default: bool, change: Optional[Change], room: dict[str, Any], risk: Risk
+    predict: Any, to_default: bool, change: Optional[Estimate], room: dict[str, Any], risk: Risk
 ) -> None:
     here = case(osd(text=ALTERNATE, **room), does=workload(RGW))
     target = default_target(here) if to_default else Target(D.options, D, ())
@@ -333,3 +333,38 @@ def test_annex_change_is_shown_as_parsed_by_osds() -> None:
     assert found.options_to == in_force(text, found.annex)
     assert found.options_to != LZ4.options
     assert found.profile == 'lz4-2025'
+
+
+def test_change_of_the_compaction_style_under_live_data_has_a_caution() -> None:
+    universal = f'{PACIFIC},compaction_style=kCompactionStyleUniversal'
+    for text, fires in ((universal, True), (ALTERNATE, False)):
+        found = only(advised(osd(text=text)))
+        assert any('compaction_style changes from' in r.statement for r in found.reasons) is fires
+
+
+@pytest.mark.parametrize(
+    ('slow_gib', 'remains'),
+    [
+        (76, 'which still exceeds it: enlarge the device too.'),
+        (10, 'which fits.'),
+        (0, None),
+    ],
+)
+def test_what_lz4_leaves_of_spilled_data_is_said(slow_gib: int, remains: Optional[str]) -> None:
+    """126 GiB on a device of 50 do not fit with LZ4 either."""
+    spilled = by_no_entry(dedicated_db=True, db_device_bytes=50 * GIB)
+    assert spilled.signals is not None
+    signals = spilled.signals._replace(
+        db_used_bytes=50 * GIB, db_total_bytes=50 * GIB, slow_used_bytes=slow_gib * GIB
+    )
+    found = only(advised(spilled._replace(signals=signals), does=workload(RGW)))
+    texts = [r.statement for r in found.reasons if 'remain once' in r.statement]
+    assert [text.endswith(remains or '?') for text in texts] == ([True] if remains else [])
+
+
+def test_default_with_one_option_is_weighed() -> None:
+    found = advised(by_no_entry(), does=workload(RGW)).weighing
+    assert found is not None
+    names = {w.candidate.name for w in found.weighed}
+    assert 'default with compression=kLZ4Compression' in names
+    assert 'default with min_write_buffer_number_to_merge=8' in names

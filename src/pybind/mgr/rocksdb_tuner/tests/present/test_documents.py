@@ -322,6 +322,7 @@ def test_status_matches_the_snapshot() -> None:
                 'relief': None,
                 'confidence': 0.0,
                 'evidence': [],
+                'thread_share': None,
             },
             'options': {
                 'profile': 'pacific-default',

@@ -85,3 +85,11 @@ def test_published_but_unmeasured_release_is_marked_as_such() -> None:
     assert 'kLZ4Compression' in str(published['bluestore_rocksdb_options'])
     nobody = found(seen(0, 'zebra', info={'version': '99.1.0'}))['unknown-release']
     assert 'does not know' in nobody.summary
+
+
+@pytest.mark.parametrize(
+    ('version', 'fires'),
+    [('20.2.0', True), ('20.2.2', True), ('20.2.3', False), ('19.2.3', False), (None, False)],
+)
+def test_wal_of_20_2_0_to_20_2_2_is_misaligned(version: Optional[str], fires: bool) -> None:
+    assert ('misaligned-wal' in found(seen(info={'version': version}))) is fires

@@ -292,7 +292,11 @@ def test_unsharded_rocksdb_is_offered_the_sharding_of_its_release() -> None:
     finding = found(seen(release='reef', options=DEFAULTS['reef'], more={'sharded': False}))[
         'unsharded'
     ]
-    assert finding.commands[-1] == (
+    assert finding.commands[1:3] == (
+        'ceph osd set-group noout osd.0',
+        'ceph orch daemon stop osd.0',
+    )
+    assert finding.commands[3] == (
         'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-0 '
         "--sharding='m(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} "
         "L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32' reshard"
@@ -320,9 +324,6 @@ def test_osd_upgraded_from_pacific_keeps_the_column_families_of_pacific() -> Non
     assert finding.severity is Severity.INFO
     evidence = {e.signal: e.value for e in finding.evidence}
     assert evidence['ceph_version_when_created'] == '16.2.15'
-    # 6 memtables of 16 MiB by the string; 32 by the column option of P.
-    assert evidence['flush of P'] == 6 * 16 << 20
-    assert evidence['flush of P then'] == 32 * 16 << 20
     path = '--path /var/lib/ceph/osd/ceph-0'
     show = f'ceph-bluestore-tool {path} show-sharding'
     assert finding.commands == (
@@ -362,10 +363,30 @@ def test_reported_sharding_takes_precedence_over_the_creating_release() -> None:
     assert finding.evidence[1].value == 'm(3) P'
 
 
-def test_pg_log_share_of_a_flush_is_unknown_for_an_unreadable_string() -> None:
-    osd = made_by('16.2.15')
-    assert osd.options is not None
-    for text in ('write_buffer_size', 'write_buffer_size=a lot', 'nobody_knows=1'):
-        unread = osd._replace(options=replace(osd.options, running=text))
-        evidence = found(unread)['outdated-sharding'].evidence
-        assert [e.value for e in evidence if e.unit == 'bytes'] == [None, None], text
+@pytest.mark.parametrize(('used_gib', 'small'), [(30, False), (299, True)])
+def test_wal_that_continues_on_a_roomy_db_device_is_not_small(used_gib: int, small: bool) -> None:
+    """BlueFS puts what outgrows the WAL device there, which costs nothing."""
+    info = {
+        'dedicated_db': True,
+        'db_device_bytes': 300 * GIB,
+        'dedicated_wal': True,
+        'wal_device_bytes': GIB,
+    }
+    osd = seen(info=info, db_total_bytes=300 * GIB, db_used_bytes=used_gib * GIB)
+    assert ('wal-device-small' in found(osd)) is small
+
+
+def test_data_before_lz4_is_compacted_once() -> None:
+    known = {'created_version': '16.2.15'}
+    osd = seen(0, 'reef', DEFAULTS['reef'], info=known, db_used_bytes=40 * GIB)
+    assert '40 GiB of osd.0 then take about 18 GiB' in found(osd)['uncompressed-old-data'].remedy
+
+
+def test_finding_names_a_recommendation_only_where_there_is_one() -> None:
+    osd = seen(0, options='max_total_wal_size=0,write_buffer_size=256M')
+    texts = [found(osd, advised=ids)['unlimited-wal'] for ids in ({0}, {1})]
+    assert [f.commands for f in texts] == [
+        ('ceph rocksdb-tuner recommend',),
+        ('ceph rocksdb-tuner recommend --all',),
+    ]
+    assert 'says why no change is recommended' in texts[1].remedy

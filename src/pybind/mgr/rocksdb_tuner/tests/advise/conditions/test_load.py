@@ -7,7 +7,15 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.advise.facts import COMPACT_ON_DELETION, settings_in_force
-from rocksdb_tuner.advise.records import OsdFacts, Setting, Severity
+from rocksdb_tuner.advise.limit import CPU, DISK_FLUSH, SYNC, finding_of
+from rocksdb_tuner.advise.records import (
+    GroupFacts,
+    Limit,
+    OsdFacts,
+    Resource,
+    Setting,
+    Severity,
+)
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import AlertingOsd, Details
@@ -144,8 +152,9 @@ def looked_at(
         (looked_at(19.9, 10), False),
         (looked_at(20.0, 9), False),
         (looked_at(20.0, 10, None), True),
-        (looked_at(99.0, 10, True), False),
-        (looked_at(100.0, 10, True), True),
+        (looked_at(49.0, 10, True), False),
+        # As on Pacific after mass deletion.
+        (looked_at(60.0, 10, True), True),
         (looked_at(None, None), False),
         (seen(), False),
     ],
@@ -326,3 +335,22 @@ def test_compaction_on_deletion_requires_a_release_that_supports_it_database_wid
     assert command in remedy
     assert remedy.startswith(command) is (first is None)
     assert first is None or first in remedy
+
+
+@pytest.mark.parametrize(
+    ('resource', 'part', 'name'),
+    [
+        (Resource.DATA_DEVICE, DISK_FLUSH, 'slow-flush'),
+        (Resource.DB_DEVICE, SYNC, 'slow-sync'),
+        (Resource.CORES, None, 'few-cores'),
+        (Resource.KV_SYNC, CPU, None),
+    ],
+)
+def test_what_limits_clients_outside_the_options_has_a_finding(
+    resource: Resource, part: Optional[str], name: Optional[str]
+) -> None:
+    """`findings` has the commands that a decision refers to."""
+    osd, limit = seen(0, kv_sync_ms=2.0), Limit(resource, 0.8, (), part)
+    names = found(osd, groups=(GroupFacts('ssd', None, (osd,), limit),))
+    assert ({'slow-flush', 'slow-sync', 'few-cores'} & set(names)) == ({name} - {None})
+    assert finding_of(limit) == name

@@ -56,7 +56,8 @@ def test_remedies_have_no_placeholders(known: Condition) -> None:
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
 def test_commands_have_the_form_of_commands(known: Condition) -> None:
     finding = example(known.condition_id, 3)
-    programs = ('ceph ', 'ceph-bluestore-tool ', 'radosgw-admin ')
+    ceph = ('ceph ', 'ceph-bluestore-tool ', 'ceph-volume ', 'radosgw-admin ')
+    programs = (*ceph, 'lvcreate ', 'lvextend ', 'smartctl ')
     assert all(command.startswith(programs) for command in finding.commands)
 
 

@@ -14,7 +14,6 @@ from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.conditions.needs import (
     Subject,
     subjects_of_the_present,
-    subjects_of_the_setup,
 )
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.observe.deep import RocksdbTimes
@@ -22,7 +21,6 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..builders import PACIFIC, entry, facts, osd_info
 from .builders import GIB, seen
 
 HEALTH_CHECKS = sorted({code for known in conditions().values() for code in known.ceph_checks})
@@ -82,7 +80,7 @@ def clusters(draw: Any) -> ClusterFacts:
 
 @given(clusters())
 def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> None:
-    there_are = subjects_of_the_setup(cluster.osds) | subjects_of_the_present(cluster)
+    there_are = subjects_of_the_present(cluster)
     for subject, about in OF_THE_PRESENT.items():
         for known in about:
             if subject not in there_are:
@@ -112,6 +110,8 @@ def present(osd: OsdFacts, **cluster: Any) -> set[Subject]:
         (seen(more={'details': MISSING}), {Subject.DETAILS, Subject.SMALL_UNITS}),
         (seen(more={'details': MISSING._replace(bluefs_fallbacks=0)}), {Subject.DETAILS}),
         (seen(more={'details': MEMORY}), {Subject.DETAILS, Subject.SMALL_MEMORY_TARGET}),
+        (seen(info={'dedicated_db': True}), {Subject.DB_DEVICE}),
+        (seen(info={'dedicated_db': None}), set()),
         (seen(more={'last_start': STARTS[0]}), {Subject.LAST_START}),
     ],
 )
@@ -123,19 +123,3 @@ def test_health_checks_and_counters_are_subjects() -> None:
     assert present(PLAIN, health_codes=frozenset({'OSD_DOWN'})) == {Subject.HEALTH_CHECK}
     assert subjects_of_the_present(ClusterFacts((PLAIN,), ())) == {Subject.SIGNALS}
     assert subjects_of_the_present(ClusterFacts((), ())) == frozenset()
-
-
-@pytest.mark.parametrize(
-    ('osd', 'subjects'),
-    [
-        (PLAIN, set()),
-        (PLAIN._replace(options=None), set()),
-        (seen(info={'dedicated_db': True}), {Subject.DB_DEVICE}),
-        (seen(info={'dedicated_db': None}), set()),
-        (facts(osd_info(0), 'ttl=1', 'file'), {Subject.CHOSEN_STRING}),
-        (facts(osd_info(0), entries=(entry('osd', 'ttl=1'),)), {Subject.PENDING_RESTART}),
-        (facts(osd_info(0), PACIFIC, 'default'), set()),
-    ],
-)
-def test_osd_properties_and_settings_are_subjects(osd: OsdFacts, subjects: set[Subject]) -> None:
-    assert subjects_of_the_setup([PLAIN, osd]) == subjects

@@ -10,15 +10,23 @@ import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.declaration import conditions
+from rocksdb_tuner.advise.limit import DISK_FLUSH, SYNC
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting
+from rocksdb_tuner.advise.records import (
+    Finding,
+    GroupFacts,
+    Limit,
+    OsdFacts,
+    Resource,
+    Setting,
+)
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import AlertingOsd, Details
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.observe.trend import Forecast, Outlook
-from rocksdb_tuner.workload.records import WorkloadClass
+from rocksdb_tuner.workload.records import Evidence, WorkloadClass
 
 from ...fake_cluster import DEFAULTS
 from ..builders import PACIFIC, entry, facts, osd_info, workload
@@ -92,6 +100,16 @@ def levels(text: str, total: int, used: int = 0, slow: int = GIB, **info: Any) -
     )
 
 
+def limited(about: str, title: str, limit: Limit, *osds: OsdFacts) -> Scenario:
+    return Scenario(about, title, osds, more={'groups': (GroupFacts('ssd', None, osds, limit),)})
+
+
+def flushing(osd_id: int, dedicated_db: bool = False, rgw: bool = False) -> OsdFacts:
+    info = {'dedicated_db': dedicated_db, 'main_device_bytes': 4000 * GIB}
+    found = seen(osd_id, info=info, kv_sync_ms=8.2, kv_flush_ms=7.9 - osd_id)
+    return found._replace(workload=workload(RGW) if rgw else None)
+
+
 def missing(
     osd_id: int,
     hits: Optional[int] = 10,
@@ -127,6 +145,22 @@ SCENARIOS = (
             with_db(1, {'main_rotational': False}, slow_used_bytes=5 * GIB, db_used_bytes=91 * GIB),
             with_db(2, {'main_rotational': True}, slow_used_bytes=9 * GIB, db_used_bytes=92 * GIB),
             with_db(4, {'dedicated_db': False}, slow_used_bytes=GIB, db_used_bytes=90 * GIB),
+        ),
+    ),
+    Scenario(
+        'uncompressed-old-data',
+        'data of older releases under LZ4',
+        tuple(
+            seen(n, 'reef', REEF, info={'created_version': made_by}, db_used_bytes=used)
+            for n, (made_by, used) in enumerate(
+                [
+                    ('16.2.15', 40 * GIB),
+                    ('18.2.2', GIB),
+                    ('18.2.2', GIB - 1),
+                    ('18.2.4', 40 * GIB),
+                    (None, 40 * GIB),
+                ]
+            )
         ),
     ),
     Scenario(
@@ -481,6 +515,26 @@ SCENARIOS = (
             seen(6, info={'db_rotational': False})._replace(signals=None),
         ),
     ),
+    limited(
+        'slow-sync',
+        'flash that clients wait for',
+        Limit(Resource.DB_DEVICE, 0.7, (), SYNC),
+        seen(0, info={'devices': ('sda',)}, kv_sync_ms=2.5, kv_flush_ms=0.9),
+        seen(1),
+    ),
+    limited(
+        'slow-flush',
+        'hard disks that clients wait for',
+        Limit(Resource.DATA_DEVICE, 0.8, (), DISK_FLUSH),
+        *(flushing(0), flushing(1), flushing(2, rgw=True), flushing(3, dedicated_db=True)),
+        seen(4)._replace(signals=None),
+    ),
+    limited(
+        'few-cores',
+        'cores that clients wait for',
+        Limit(Resource.CORES, 0.6, (Evidence('kv_sync_busy', 0.9, 'ratio', 30.0, ''),)),
+        *(seen(1), seen(0)),
+    ),
     Scenario(
         'slow-op-alert legacy-omap',
         "Ceph's own alerts",
@@ -523,11 +577,11 @@ SCENARIOS = (
         ),
     ),
     Scenario(
-        'deferred-write-regression',
+        'deferred-write-regression misaligned-wal',
         'deferred writes',
         tuple(
             seen(n, info={'version': version, 'main_rotational': True})
-            for n, version in enumerate(('16.2.0', '16.2.5', '16.2.6', '15.2.17', 'main', None))
+            for n, version in enumerate(('16.2.0', '16.2.5', '16.2.6', '20.2.2', 'main', None))
         ),
     ),
     Scenario(

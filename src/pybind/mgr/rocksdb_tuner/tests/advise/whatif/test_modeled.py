@@ -7,7 +7,6 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.effect import predicted_write_amplification
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.advise.whatif.overrides import read_overrides
@@ -112,19 +111,6 @@ def test_options_without_levels_have_no_number_and_no_model() -> None:
     )
     assert situation(odd).objects is None
     assert modeled(odd) is None
-
-
-def test_prediction_is_as_wide_as_the_measurements() -> None:
-    """Of an OSD whose writes hardly depend on its objects, their number widens nothing much."""
-    measured = situation(osd(1.4))
-    change = predicted_write_amplification(PACIFIC, VARIANT_D, measured)
-    assert change is not None
-    known = replace(measured, objects=None)
-    exact = predicted_write_amplification(PACIFIC, VARIANT_D, known)
-    assert exact is not None
-    assert change.ratio.low <= exact.ratio.low
-    assert change.ratio.high >= exact.ratio.high
-    assert change.ratio.value == exact.ratio.value
 
 
 def test_model_of_an_osd_is_shown_with_its_measurements() -> None:

@@ -519,6 +519,8 @@ export interface Limit {
   part: string | null;
   /** What would relieve it; null if nothing is known to limit. */
   relief: string | null;
+  /** Share of a commit that options can shorten; null: all of it, or unknown. */
+  thread_share: number | null;
 }
 
 /** A text for every OSD. */
