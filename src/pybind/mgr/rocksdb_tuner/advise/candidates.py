@@ -70,6 +70,8 @@ def _weighing(case: Case, base: str) -> Weighing:
     if case.cohort.group.cores is None and case.limit.resource is not Resource.CORES:
         # No daemon reports its number of cores; too few of them show up as the limit.
         bars = replace(bars, plenty=frozenset({Resource.CORES}))
+    if case.db_space_plentiful:
+        bars = replace(bars, plenty=bars.plenty | {Resource.DB_SPACE})
     if case.reads:
         bars = replace(bars, no_gain=_PAID_BY_READERS)
     if case.thread_share is not None:

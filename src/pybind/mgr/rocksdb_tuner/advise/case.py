@@ -189,6 +189,17 @@ class Case:
         short = full >= limit_thresholds().db_full_share - _ROOM_TO_COMPACT
         return f'The fullest DB device is {full:.0%} full.' if short else None
 
+    @cached_property
+    def db_space_plentiful(self) -> bool:
+        """Whether RocksDB takes so little of all devices that some more of it is no loss."""
+        share = limit_thresholds().db_plenty_share
+        return all(
+            (found := osd.signals) is not None
+            and found.db_used_bytes is not None
+            and found.db_used_bytes <= share * (found.db_total_bytes or 0)
+            for osd in self.osds
+        )
+
 
 def _resources(osd: OsdFacts) -> tuple[object, ...]:
     """OSDs that share these differ only in their data."""

@@ -208,19 +208,29 @@ def _group(assessment: Assessment) -> str:
 
 def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> str:
     """Use of resources that does not count as a loss."""
-    costs = [
-        f'{w.candidate.name} {format_change(100 * (ratio.value - 1))}'
+    costs = {
+        resource: [
+            f'{w.candidate.name} {format_change(100 * (ratio.value - 1))}'
+            for w in feasible
+            for ratio in [w.of(resource)]
+            if ratio is not None and at_most(ratio) > 1 + bars.max_loss
+        ]
         for resource in sorted(bars.plenty)
-        for w in feasible
-        for ratio in [w.of(resource)]
-        if ratio is not None and at_most(ratio) > 1 + bars.max_loss
-    ]
-    if not costs:
-        return ''
-    return paragraph(
-        'The number of cores is unknown, so additional CPU time of RocksDB does not rule out a '
-        f'candidate: {", ".join(costs)}.'
+    }
+    return '\n'.join(
+        paragraph(
+            f'{_PLENTY[resource]}, so more of it does not rule out a candidate: {", ".join(names)}.'
+        )
+        for resource, names in costs.items()
+        if names
     )
+
+
+#: Why the use of a resource does not count as a loss.
+_PLENTY = {
+    Resource.CORES: 'Nothing is known of a lack of CPU time',
+    Resource.DB_SPACE: 'RocksDB takes little space of its devices',
+}
 
 
 def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:

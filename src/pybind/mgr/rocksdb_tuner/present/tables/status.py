@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ...advise.limit import limited_by
 from ...doctor import DoctorCheck
 from ...observe.report_interval import ReportInterval, Reports
 from ...operations.compaction.records import CampaignState
@@ -68,7 +69,7 @@ def status(snapshot: Snapshot) -> str:
         '\n'.join(paragraph(d.do, 4, f'{d.who}: ') for d in decisions[_IN_FULL:]),
         head,
         _auto_apply(snapshot),
-        _groups(snapshot),
+        _groups(snapshot, ' '.join(decision.because for decision in decisions)),
         _notices(snapshot.all_notices),
     )
 
@@ -143,7 +144,8 @@ def _operation_line(snapshot: Snapshot) -> str:
     return '; '.join(filter(None, (text, state.paused_reason, waits_for)))
 
 
-def _groups(snapshot: Snapshot) -> str:
+def _groups(snapshot: Snapshot, reasons: str) -> str:
+    """A row per group, and what limits those whose decision does not tell."""
     if not snapshot.osds:
         return '' if snapshot.mode is Mode.OFF else nothing_known(snapshot.mode)
     rows = []
@@ -173,7 +175,7 @@ def _groups(snapshot: Snapshot) -> str:
         if in_no_group
         else '',
         pending_note(pending),
-        limits_of_groups(snapshot.groups),
+        limits_of_groups(g for g in snapshot.groups if limited_by(g.limit) not in reasons),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Mapping, Optional
 
 import pytest
 
+from rocksdb_tuner.advise.candidates import weighing
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import default_target, fixed, target_of
 from rocksdb_tuner.advise.cohort import Cohort, group_cohort
@@ -264,6 +265,22 @@ def test_space_is_short_if_any_osd_spilled_over() -> None:
     )
     message = 'RocksDB data of osd.2, osd.4 spilled over to the slow device.'
     assert case(*osds).db_space_short == message
+
+
+@pytest.mark.parametrize(
+    ('used', 'plentiful'),
+    [((25, 10), True), ((26, 10), False), ((None, 10), False), ((), False)],
+)
+def test_more_space_is_no_loss_where_every_db_takes_little_of_its_device(
+    used: tuple[Optional[int], ...], plentiful: bool
+) -> None:
+    osds = [
+        osd(n, signals={'db_used_bytes': gib and gib * GIB, 'db_total_bytes': 100 * GIB})
+        for n, gib in enumerate(used)
+    ]
+    found = case(*osds or [osd(0)._replace(signals=None)])
+    assert found.db_space_plentiful == plentiful
+    assert (Resource.DB_SPACE in weighing(found).bars.plenty) == plentiful
 
 
 # -- in place of a set with objections
