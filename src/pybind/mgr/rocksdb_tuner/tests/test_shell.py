@@ -50,7 +50,10 @@ NAMES = st.one_of(
     st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=12),
 )
 #: The programs that commands name; they print their arguments.
-PROGRAMS = ('ceph', 'systemctl', 'cephadm', 'kubectl', 'radosgw-admin', 'ceph-bluestore-tool')
+PROGRAMS = (
+    *('ceph', 'systemctl', 'cephadm', 'kubectl', 'radosgw-admin', 'ceph-bluestore-tool'),
+    *('ceph-volume', 'lvcreate', 'lvextend', 'smartctl'),
+)
 _SHELL = """
 PATH=/nonexistent
 command_not_found_handle() { printf 'not a command: %s\\0' "$1"; }
@@ -112,6 +115,7 @@ def test_findings_name_anything(name: str, tmp_path: Path) -> None:
         fill = dict.fromkeys(('who', 'kv_who', 'meta_who', 'profile', 'sharding'), who)
         found = example(condition.condition_id, 3, **fill)
         for line, template in zip(found.commands, condition.commands):
+            arguments(line, tmp_path)
             if '{' not in template.replace('{osd}', ''):
                 continue
             assert line.isprintable(), line
