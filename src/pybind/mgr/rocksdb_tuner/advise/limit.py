@@ -401,7 +401,8 @@ def _split(
 
     RocksDB's own statistics are believed first. Without them the transactions explain as much of a
     commit as they take at most elsewhere, and the sync of the WAL the rest, except where a commit
-    takes far longer than flushes of the same device: then the threads themselves are slow.
+    takes far longer than flushes of the same device: then the threads themselves are slow. Rounds
+    of several transactions without a flush do not tell.
     """
     flush, shared = measured(workload, KV_FLUSH_MS), measured(workload, TRANSACTIONS)
     if flush is None:
@@ -423,6 +424,13 @@ def _split(
     else:
         cpu_ms = min(commit_ms, limits.round_ms + transactions * limits.transaction_ms)
         why = f'{transactions:.1f} transactions explain up to {{:.2f}} ms of it'
+        if (
+            cpu_ms < limits.part_share * commit_ms
+            and flush_ms < limits.round_ms
+            and transactions >= limits.transactions_alone
+        ):
+            # A thread that lacks a core takes as long as one that waits for a sync.
+            return None
     text = f'Of a commit of {{:.2f}} ms the flush of the data device takes {{:.2f}} ms; {why}.'
     evidence = flush._replace(wording=text, figures=(round_ms.value, flush_ms, cpu_ms))
     share = cpu_ms / max(round_ms.value, flush_ms)
