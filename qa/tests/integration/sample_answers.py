@@ -215,9 +215,9 @@ def spillover() -> Finding:
             FindingEvidence('db_used_bytes', 61203283968, 'bytes'),
             FindingEvidence('db_total_bytes', DB_BYTES, 'bytes'),
         ),
-        known.remedies[''].format(osd=7),
+        known.remedies[''].format(osd=7, size='120G'),
         known.source,
-        tuple(command.format(osd=7) for command in known.commands),
+        tuple(command.format(osd=7, size='120G') for command in known.commands),
         known.do_not,
     )
 

@@ -112,7 +112,9 @@ def test_commands_of_changes_name_anything(
 def test_findings_name_anything(name: str, tmp_path: Path) -> None:
     who = f'osd/host:{name}'
     for condition in conditions().values():
-        fill = dict.fromkeys(('who', 'kv_who', 'meta_who', 'profile', 'sharding'), who)
+        fill = dict.fromkeys(
+            ('who', 'kv_who', 'meta_who', 'profile', 'sharding', 'device', 'size'), who
+        )
         found = example(condition.condition_id, 3, **fill)
         for line, template in zip(found.commands, condition.commands):
             arguments(line, tmp_path)

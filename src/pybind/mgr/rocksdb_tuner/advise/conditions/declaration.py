@@ -16,7 +16,7 @@ from .facts import ClusterFacts, Readings
 from .needs import Subject
 
 #: Placeholders that are words of commands, also in a remedy.
-_WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding'})
+_WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding', 'device', 'size'})
 #: "[runs|run]": the words for one OSD, and for several.
 _NUMBERS = re.compile(r'\[([\w ]+)\|([\w ]+)\]')
 
