@@ -145,7 +145,7 @@ def test_tab_is_reachable_by_keyboard_and_keeps_focus_across_refreshes(
     expect(page.locator(TAB)).to_be_focused()
     with admin.answering(answers(osds=60)):
         page.reload()
-        summary = page.locator(f'{PANEL} summary', has_text='RocksDB data').first
+        summary = page.locator(f'{PANEL} summary', has_text='slow device').first
         summary.focus()
         page.keyboard.press('Enter')
         with page.expect_response('**/api/rocksdb_tuner/map'):

@@ -243,6 +243,7 @@ def _osd_info(
         failure_domain=failure_domain,
         uuid=osd.get('uuid'),
         devices=tuple(filter(None, (metadata.get('devices') or '').split(','))),
+        up_from=osd.get('up_from'),
     )
 
 

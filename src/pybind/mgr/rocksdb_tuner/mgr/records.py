@@ -100,6 +100,8 @@ class OsdInfo:
     uuid: Optional[str] = None
     #: Kernel names of all its devices on its host, without partitions and volumes: "sda".
     devices: tuple[str, ...] = ()
+    #: Epoch of the OSD map since which it is up.
+    up_from: Optional[int] = None
 
     @property
     def place(self) -> Place:

@@ -87,6 +87,7 @@ class FakeOsd:
     in_cluster: bool = True
     up: bool = True
     nonce: int = 0
+    up_from: int = 0
     dedicated_db: bool = False
     db_device_bytes: Optional[int] = None
     main_device_bytes: int = 1 << 40
@@ -343,6 +344,7 @@ class FakeCluster:
     def mark_down(self, osd_id: int, *, up: bool = False) -> None:
         """The OSD map calls it down (or up again) while its process runs on."""
         self.osds[osd_id].up = up
+        self.osds[osd_id].up_from += up
         self._changed()
 
     # -- CounterReader
@@ -613,6 +615,7 @@ class FakeCluster:
             started = {**started, self.option: osd.stubborn}
         self._next_nonce += 1
         osd.nonce = self._next_nonce
+        osd.up_from += 1
         osd.up = True
         # The first report is sent at once.
         osd.booted_s = osd.next_report_s = self.now_s
@@ -716,4 +719,5 @@ def _info(osd: FakeOsd) -> OsdInfo:
         main_device_bytes=osd.main_device_bytes,
         failure_domain=osd.failure_domain,
         uuid=osd.uuid,
+        up_from=osd.up_from,
     )

@@ -168,7 +168,7 @@ class Observer:
         self._was_down: tuple[Optional[int], float] = (None, 0.0)
         self._reported = ReportedSince()
         #: Processes of all OSDs, and the OSDs that they were read from.
-        self._processes: Mapping[int, tuple[bool, bool, Optional[int]]] = {}
+        self._processes: Mapping[int, tuple[bool, bool, Optional[int], Optional[int]]] = {}
         self._osds: Optional[tuple[OsdInfo, ...]] = None
         self._moves: RecentChanges[int] = RecentChanges()
         self._soaking = Stopwatch()
@@ -221,7 +221,7 @@ class Observer:
         down_s = self._down.update(key, steady_s)
         self._see_processes(cluster, steady_s)
         reader = self._cluster.reader
-        up = [n for n, (is_up, _, _) in self._processes.items() if is_up]
+        up = [n for n, (is_up, *_) in self._processes.items() if is_up]
         reported = self._reported.update(self._processes, reader, up, steady_s)
         described = self._described(needs, down_s if is_down else 0.0)
         down = self._of_down(flying, key, down_s, described, steady_s)
@@ -279,7 +279,8 @@ class Observer:
             self._moves.update(None, steady_s)
             return
         self._osds = cluster.osds
-        self._processes = {osd.osd_id: (osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds}
+        # Marked down and up again between two looks, it has the same process.
+        self._processes = {o.osd_id: (o.up, o.in_cluster, o.nonce, o.up_from) for o in cluster.osds}
         self._moves.update(self._processes, steady_s)
 
     def _of_down(

@@ -273,7 +273,8 @@ class ChaosCluster(FakeCluster):
         missing = self.now_s < self.without_metadata.get(n, 0.0)
         until_s, older = self.old_metadata.get(n, (0.0, ''))
         old = older if self.now_s < until_s else osd.release
-        key = (osd.up, osd.in_cluster, osd.nonce, self.disks.get(n), missing, old, osd.host)
+        known_by = (osd.up, osd.in_cluster, osd.nonce, osd.up_from)
+        key = (*known_by, self.disks.get(n), missing, old, osd.host)
         known = self._infos.get(n)
         if known is None or known[0] != key:
             info = replace(_info(osd), version=VERSIONS[old], release=old)

@@ -52,6 +52,7 @@ def test_recorded_maps_give_the_recorded_osd(release: str) -> None:
     assert (osd.osd_id, osd.up, osd.in_cluster) == (0, True, True)
     assert (osd.release, osd.version) == (release, RELEASES[release])
     assert osd.nonce is not None
+    assert osd.up_from is not None
     assert osd.host == 'vm'
     # The rule chooses OSDs of any hosts.
     assert osd.failure_domain == FailureDomain('osd', 'osd.0')
