@@ -142,8 +142,9 @@ def test_custom_profile_is_stored_compared_and_removed(tuner: ModuleClient) -> N
     assert [p['name'] for p in listed if p['own']] == ['ours']
     # The OSD may have been restarted just now.
 
-    def runs() -> Any:
-        return tuner.json('osd', '0', schema='osd-detail')['options']['running']
+    def runs() -> bool:
+        running = tuner.json('osd', '0', schema='osd-detail')['options']['running']
+        return 'write_buffer_size=8388608' in (running or '')
 
     tuner.wait_for(runs, 60, 'what osd.0 runs')
     changes = tuner.json('profile', 'diff', 'ours', '--osd', '0', schema='profile-diff')['changes']
