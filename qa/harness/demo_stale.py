@@ -55,7 +55,8 @@ class StaleString:
             recommendation = self._recommended()
             self.console.apply(recommendation)
         self.console.verify(recommendation)
-        self._expect_no_finding()
+        self._expect_finding(False)
+        self.console.show(f'\nThe finding {FINDING} is gone.\n')
         return self._measured(recommendation)
 
     # -- steps
@@ -90,8 +91,7 @@ class StaleString:
     def _show_findings(self) -> None:
         console = self.console
         console.heading('What the module finds')
-        if FINDING not in self._findings():
-            raise DemoError(f'the module does not report {FINDING}')
+        self._expect_finding(True)
         console.show(console.tuner('findings'))
         console.show('')
         console.show(console.tuner('findings', FINDING))
@@ -115,13 +115,14 @@ class StaleString:
         decisions = console.tuner_json('status')['decisions']
         raise DemoError(f'no recommendation replaces the stale string: {decisions}')
 
-    def _expect_no_finding(self) -> None:
+    def _expect_finding(self, expected: bool) -> None:
+        """Wait until the module has read what OSDs run since their restart."""
         deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
-        while FINDING in self._findings():
+        while (FINDING in self._findings()) is not expected:
             if time.monotonic() > deadline_s:
-                raise DemoError(f'the module still reports {FINDING}')
+                reports = 'does not report' if expected else 'still reports'
+                raise DemoError(f'the module {reports} {FINDING}')
             time.sleep(POLL_S)
-        self.console.show(f'\nThe finding {FINDING} is gone.\n')
 
     def _measured(self, recommendation: dict[str, Any]) -> str:
         """Show prediction beside measurement, both from the module; returns the result."""
