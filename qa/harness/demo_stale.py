@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from . import osds
+from .client import wait_until
 from .demo_console import OPTION, Console, DemoError
 from .demo_counting import osd_ids
 
@@ -117,12 +118,12 @@ class StaleString:
 
     def _expect_finding(self, expected: bool) -> None:
         """Wait until the module has read what OSDs run since their restart."""
-        deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
-        while (FINDING in self._findings()) is not expected:
-            if time.monotonic() > deadline_s:
-                reports = 'does not report' if expected else 'still reports'
-                raise DemoError(f'the module {reports} {FINDING}')
-            time.sleep(POLL_S)
+        wait_until(
+            lambda: (FINDING in self._findings()) is expected,
+            ANSWER_TIMEOUT_S,
+            f'the module {"reports" if expected else "no longer reports"} {FINDING}',
+            poll_s=POLL_S,
+        )
 
     def _measured(self, recommendation: dict[str, Any]) -> str:
         """Show prediction beside measurement, both from the module; returns the result."""

@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness import Cluster
+from harness.client import wait_until
 from harness.layout import QA
 from harness.ports import PortBlock
 from harness.procs import DaemonProcess, find_clients
@@ -44,13 +45,6 @@ def qa(
     if check:
         assert process.returncode == 0, stderr
     return subprocess.CompletedProcess(argv, process.returncode, stdout, stderr)
-
-
-def wait_for(condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-    deadline_s = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline_s, f'{what}: not after {timeout_s} s'
-        time.sleep(0.3)
 
 
 def processes_of(directory: Path) -> list[str]:
@@ -115,7 +109,7 @@ def wait_for_clean(cluster: Cluster) -> None:
         states = {state['name']: state['num'] for state in pgs['num_pg_by_state']}
         return set(states) <= {'active+clean'}
 
-    wait_for(clean, 120, 'all PGs active+clean')
+    wait_until(clean, 120, 'all PGs active+clean')
 
 
 def test_daemons_listen_on_loopback_only(cluster: Cluster) -> None:
@@ -199,7 +193,7 @@ def test_hanging_clients_end_with_their_cluster_though_down_is_interrupted(
     base = [str(QA / 'cluster'), 'exec', '--dir', str(other), '--']
     shell = subprocess.Popen([*base, 'sh', '-c', 'trap "" TERM; sleep 999; :'])
     try:
-        wait_for(lambda: fio_of(cluster) is not None, 120, 'a client writes')
+        wait_until(lambda: fio_of(cluster) is not None, 120, 'a client writes')
         pid = cluster.status().pid('osd.0')
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
