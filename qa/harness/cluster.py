@@ -38,7 +38,6 @@ CLIENT_TERM_TIMEOUT_S = 3.0
 # As long as another workload may take to install a gateway and to start it
 CHANGE_WAIT_S = 600.0
 MODULE_LOG_LINES = 40
-MANAGER_POLLS = 6
 # Lines that do not begin with a time belong to the entry before: a traceback
 _LOG_ENTRY = re.compile(r'\d{4}-\d\d-\d\dT')
 

@@ -43,11 +43,6 @@ def pause(seconds: float) -> None:
         raise CancelledError('canceled by a signal')
 
 
-def block_signals() -> None:
-    """Keep signals back until `run` or `unblock_signals` is ready for them."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-
-
 def unblock_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 

@@ -45,13 +45,6 @@ class Phase:
     slowed_percent: Mapping[int, float] = field(default_factory=dict)
 
 
-def set_module_options(cluster: Cluster, options: Iterable[str]) -> None:
-    """Each of ``options`` is "NAME=VALUE"."""
-    for option in options:
-        name, _, value = option.partition('=')
-        cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
-
-
 @contextmanager
 def steady_client(
     cluster: Cluster,
