@@ -248,13 +248,11 @@ deb rpm: dist
 	packaging/build-package $@ $(DIST_TARBALL)
 
 # With all that it needs besides Python: what it prints with, the collecting script and the page's.
-# The archive is deterministic: entries in order, each with the date of the last commit.
 pyz: $(TOX) $(TAB_TO_INSTALL)
 	rm -rf build/pyz && mkdir -p build/pyz $(PACKAGES_DIR)
 	$(MAKE) --no-print-directory install DESTDIR=build/pyz MGR_DIR=
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-compile --target build/pyz prettytable==3.6.0 wcwidth==0.2.13
 	install -m 644 contrib/collect packaging/pyz/__main__.py build/pyz
-	find build/pyz -exec touch --no-dereference --date=@$$(git log -1 --format=%ct) {} +
 	/usr/bin/python3 -m zipapp --compress --python '/usr/bin/env python3' --output $(PYZ) build/pyz
 
 packages-check: $(TOX)

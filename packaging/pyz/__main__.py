@@ -10,6 +10,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from rocksdb_tuner.version import MINIMUM_PYTHON
+
 PROGRAM = 'rocksdb-tuner.pyz'
 USAGE = """\
 usage: rocksdb-tuner.pyz collect [options]      gather files from a cluster; changes nothing
@@ -17,7 +19,6 @@ usage: rocksdb-tuner.pyz collect [options]      gather files from a cluster; cha
 
 Options of each: rocksdb-tuner.pyz collect --help, rocksdb-tuner.pyz report --help
 """
-MINIMUM_PYTHON = (3, 9)
 
 
 def main(words: list) -> int:
@@ -28,7 +29,9 @@ def main(words: list) -> int:
         sys.stderr.write(USAGE)
         return 2
     if words[0] == 'report' and sys.version_info < MINIMUM_PYTHON:
-        sys.stderr.write(PROGRAM + ': "report" requires Python 3.9 or newer, on any machine\n')
+        required = '.'.join(map(str, MINIMUM_PYTHON))
+        message = ': "report" requires Python ' + required + ' or newer, on any machine\n'
+        sys.stderr.write(PROGRAM + message)
         return 1
     with tempfile.TemporaryDirectory(prefix='rocksdb-tuner-') as folder:
         with zipfile.ZipFile(sys.argv[0]) as archive:
