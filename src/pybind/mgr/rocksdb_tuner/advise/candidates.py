@@ -77,7 +77,8 @@ def _weighing(case: Case, base: str) -> Weighing:
     if case.thread_share is not None:
         bars = replace(bars, no_gain=frozenset(RESOURCES) - _SPACE)
     key = (
-        *(base, limit, case.thread_share, bars, case.release, comparable(case.situation)),
+        *(base, limit, case.thread_share, case.reads, bars, case.release),
+        comparable(case.situation),
         *(case.storage, case.writer and case.writer.workload_class, case.db_space_short),
         *(case.hardware, of_case(case)),
     )

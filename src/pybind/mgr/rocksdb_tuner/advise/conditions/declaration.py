@@ -173,11 +173,11 @@ def each_osd(condition_id: str) -> Callable[[DecideOsd], Condition]:
 def each_osd_of(condition_id: str, *limits: str) -> Callable[[DecideOsd], Condition]:
     """The same for OSDs whose clients are limited by one of these resources or parts."""
     return lambda decide: _declare(
-        condition_id, lambda cluster, at: _decided(decide, limited_by(cluster, *limits), at)
+        condition_id, lambda cluster, at: _decided(decide, osds_limited_by(cluster, *limits), at)
     )
 
 
-def limited_by(cluster: ClusterFacts, *limits: str) -> Iterator[OsdFacts]:
+def osds_limited_by(cluster: ClusterFacts, *limits: str) -> Iterator[OsdFacts]:
     for group in cluster.groups:
         if group.limit.part in limits or group.limit.resource in limits:
             yield from group.osds

@@ -16,7 +16,7 @@ from ..facts import COMPACT_ON_DELETION, release_of_osd
 from ..limit import DATA_FLUSH, DISK_FLUSH, FLUSH, SYNC
 from ..records import FindingEvidence, OsdFacts, Resource
 from .builds import fixed_in, numbers_of
-from .declaration import At, Case, case, each_osd, each_osd_of, limited_by, merged, of_cluster
+from .declaration import At, Case, case, each_osd, each_osd_of, merged, of_cluster, osds_limited_by
 from .facts import ClusterFacts, compacts_on_deletion, effective_options, is_enabled, readings
 from .needs import METADATA_WORK
 
@@ -35,7 +35,7 @@ def kv_sync_bound(osd: OsdFacts, at: At) -> Iterator[Case]:
 @of_cluster('slow-sync')
 def slow_sync(cluster: ClusterFacts, at: At) -> Iterator[Case]:
     """Flash that takes long to sync a commit, or too long for clients that wait for it."""
-    waiting = {osd.info.osd_id for osd in limited_by(cluster, FLUSH, SYNC)}
+    waiting = {osd.info.osd_id for osd in osds_limited_by(cluster, FLUSH, SYNC)}
     for worst in merged(
         case(
             *readings(signals, 'kv_sync_ms', 'kv_flush_ms', window_s=signals.window_s),
