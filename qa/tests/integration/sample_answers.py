@@ -44,10 +44,9 @@ from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.advice import in_full, plan_of
-from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.answers.osd import growth_of, trends_of
-from rocksdb_tuner.present.subjects import facts_of
+from rocksdb_tuner.present.advice import in_full, plan_of
+from rocksdb_tuner.present.operations import LastOperations
+from rocksdb_tuner.present.osd import facts_of, growth_of, trends_of
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.workload.records import Workload, WorkloadClass

@@ -16,8 +16,8 @@ from ..operations.compaction.records import CampaignRequest
 from ..operations.experiment.admission import request_of
 from ..operations.experiment.results import measured_arms
 from ..operations.phases import OperationState
-from ..present.answers.advice import plan_of
-from ..present.answers.operations import LastOperations
+from ..present.advice import plan_of
+from ..present.operations import LastOperations
 from ..requests import BusyError
 from ..snapshot import Mode
 from ..units import natural

@@ -22,7 +22,6 @@ from ..mgr.protocols import CommandError
 from ..operations.errors import OperationRefused
 from ..options.verdict import BadQuestionError
 from ..plan.entries import reaches
-from ..present.errors import PresentError
 from ..requests import BusyError
 from ..settings import SERVED, ReadOption, SettingError, Settings, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
@@ -47,7 +46,6 @@ REPORTED = (
     DeepStatsRefused,
     BadQuestionError,
     SettingError,
-    PresentError,
 )
 
 

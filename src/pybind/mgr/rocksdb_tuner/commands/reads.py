@@ -8,10 +8,9 @@ from typing import Optional
 
 from ..collection import report as reports
 from ..doctor import Environment, examine
-from ..present import subjects
-from ..present.answers.advice import in_full
-from ..present.answers.operations import LastOperations
-from ..present.answers.osd import detail_of, growth_of, trends_of
+from ..present.advice import findings_named, in_full
+from ..present.operations import LastOperations
+from ..present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
 from ..present.views import Format
 from .command import Answer, shown
 from .context import CommandRefusedError, Context, osd_number
@@ -40,7 +39,7 @@ def osd(
     all: bool = False,  # noqa: A002 - the name of the flag
 ) -> Answer:
     if osd_id is None:
-        return shown('osd', subjects.worst_osds(context.snapshot, who, worst), everything=all)
+        return shown('osd', worst_osds(context.snapshot, who, worst), everything=all)
     if who is not None or worst is not None:
         raise CommandRefusedError(errno.EINVAL, '--who and --worst list OSDs: leave out the id')
     return shown('osd-detail', detail_of(context.snapshot, osd_number(osd_id)))
@@ -53,7 +52,7 @@ def osd_deep(
 ) -> Answer:
     number = osd_number(osd_id)
     # Fail early for an unknown OSD.
-    subjects.facts_of(context.snapshot, number)
+    facts_of(context.snapshot, number)
     statistics = context.tuner.deep_stats.read(number)
     return shown('osd-detail', detail_of(context.snapshot, number, statistics))
 
@@ -69,7 +68,7 @@ def workload(
 def findings(context: Context, finding_id: Optional[str] = None) -> Answer:
     if finding_id is None:
         return shown('findings', context.snapshot)
-    return shown('finding', subjects.findings_of(context.snapshot, finding_id))
+    return shown('finding', findings_named(context.snapshot, finding_id))
 
 
 def recommend(
@@ -141,7 +140,7 @@ def trend(
             f'too many OSDs ({len(numbers)}), the maximum is {TREND_OSDS_MAX}',
         )
     for number in numbers:
-        subjects.facts_of(context.snapshot, number)
+        facts_of(context.snapshot, number)
     read = [(number, trends.of_osd(number)) for number in dict.fromkeys(numbers)]
     return shown('trend', trends_of([(n, trend) for n, trend in read if trend is not None], None))
 
@@ -149,5 +148,5 @@ def trend(
 def growth(context: Context, osd_id: str) -> Answer:
     number = osd_number(osd_id)
     published = context.tuner.published
-    facts = subjects.facts_of(published.snapshot, number)
+    facts = facts_of(published.snapshot, number)
     return shown('growth', growth_of(facts, published.growth_of(number)))

@@ -8,7 +8,7 @@ from typing import NamedTuple, Optional
 
 from ..advise.records import GroupFacts, OsdFacts
 from ..observe.signals import Signals
-from ..present.summaries import options_in_use
+from ..present.phrases import options_in_use
 from ..workload.records import Workload, WorkloadClass
 from .exposition import Metric, labeled, metric
 

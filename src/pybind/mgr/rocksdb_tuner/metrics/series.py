@@ -22,9 +22,9 @@ from ..operations.experiment.results import in_percent
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
 from ..present.decisions import decisions_of
-from ..present.experiments import ExperimentPhase, arm_verdict
-from ..present.experiments import phase_of as experiment_phase
-from ..present.summaries import osds_finished
+from ..present.experiment import ExperimentPhase, arm_verdict
+from ..present.experiment import phase_of as experiment_phase
+from ..present.phrases import osds_finished
 from ..snapshot import Mode, Snapshot
 from ..version import VERSION
 from .exposition import Metric, labeled, metric, single, states

@@ -12,11 +12,10 @@ from typing import Optional, TextIO
 
 from ..collection.records import Collection
 from ..collection.report import UnreadableError, read_report
-from ..present.answers.advice import in_full
-from ..present.answers.operations import LastOperations
-from ..present.answers.osd import detail_of
-from ..present.errors import PresentError
-from ..present.subjects import findings_of, worst_osds
+from ..options.verdict import BadQuestionError
+from ..present.advice import findings_named, in_full
+from ..present.operations import LastOperations
+from ..present.osd import detail_of, worst_osds
 from ..present.views import FORMATS, show
 from ..snapshot import Snapshot
 from ..version import VERSION
@@ -79,8 +78,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     except UnreadableError as error:
         _complain(error.problems)
         return EXIT_FAILED
-    except PresentError as error:
-        _complain([error.message])
+    except BadQuestionError as error:
+        _complain([str(error)])
         return EXIT_FAILED
     for limitation in judgement.snapshot.limitations:
         _write(sys.stderr, f'note: {limitation}')
@@ -127,11 +126,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _write_page(judgement: Judgement, target: Path) -> None:
-    """Raises PresentError if the page cannot be made or written."""
+    """Raises BadQuestionError if the page cannot be made or written."""
     try:
         script = SCRIPT.read_text(encoding='utf-8')
     except OSError:
-        raise PresentError(
+        raise BadQuestionError(
             errno.ENOENT,
             f'--html requires {SCRIPT}, which releases and packages have; "make tab install" in a '
             'checkout builds it',
@@ -139,7 +138,7 @@ def _write_page(judgement: Judgement, target: Path) -> None:
     try:
         target.write_text(page(judgement, script), encoding='utf-8')
     except OSError as error:
-        raise PresentError(
+        raise BadQuestionError(
             error.errno or errno.EIO, f'{target}: cannot be written: {error.strerror or error}'
         ) from None
 
@@ -160,7 +159,7 @@ def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
     if command == 'recommend':
         return _show(snapshot, subject, output_format)
     if command == 'findings':
-        return show('finding', findings_of(snapshot, subject), output_format)
+        return show('finding', findings_named(snapshot, subject), output_format)
     if command != 'osd':
         _parser().error(f'"{command}" takes no argument: "{subject}"')
     number = subject.removeprefix('osd.')
@@ -190,7 +189,7 @@ def _show(snapshot: Snapshot, wanted: str, output_format: str) -> str:
     known = {r.recommendation_id: r for r in snapshot.recommendations}
     if wanted not in known:
         choices = ', '.join(sorted(known)) or 'none'
-        raise PresentError(
+        raise BadQuestionError(
             errno.ENOENT, f'recommendation "{wanted}" does not exist; recommendations: {choices}'
         )
     return show('recommend-detail', in_full(known[wanted], None), output_format)

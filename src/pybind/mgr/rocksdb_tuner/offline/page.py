@@ -9,10 +9,9 @@ from typing import Any, Mapping, Optional, Union
 from urllib.parse import quote
 
 from ..options.verdict import all_options
-from ..present.answers.advice import in_full
-from ..present.answers.operations import LastOperations
-from ..present.answers.osd import growth_of
-from ..present.subjects import facts_of
+from ..present.advice import in_full
+from ..present.operations import LastOperations
+from ..present.osd import facts_of, growth_of
 from ..present.views import show
 from ..snapshot import Snapshot
 from ..units import format_time

@@ -10,9 +10,8 @@ from ..advise.weighing import Assessment
 from ..observe.report_interval import USABLE_S, Reports
 from ..snapshot import Mode, Snapshot
 from ..units import format_duration
-from .answers.operations import LastOperations
-from .summaries import worst_first
-from .tables.operations import next_step
+from .operations import LastOperations, next_step
+from .phrases import worst_first
 
 _RECOMMEND = 'ceph rocksdb-tuner mode recommend'
 _DOCTOR = 'ceph rocksdb-tuner doctor'

@@ -19,17 +19,9 @@ from ..kinds import kind_of
 from ..notes import Picked
 from ..operations.compaction.plan import CampaignPlan
 from ..options.catalogue import OptionInfo, RelatedOption
-from ..options.verdict import Verdict
-from .answers import advice, experiment, model, operations, osd, status
-from .errors import PresentError
+from ..options.verdict import BadQuestionError, Verdict
+from . import advice, experiment, model, operations, options, osd, status
 from .layout import harmless
-from .tables import advice as advice_table
-from .tables import experiment as experiment_table
-from .tables import operations as operation_table
-from .tables import options as option_table
-from .tables import osd as osd_table
-from .tables import status as status_table
-from .tables import tree as tree_table
 from .to_json import to_json
 
 
@@ -77,15 +69,15 @@ VIEWS = {
         'ceph rocksdb-tuner status',
         status.Status,
         status.status_of,
-        status_table.status,
+        status.status,
         in_tab=True,
     ),
-    'mode': View('ceph rocksdb-tuner mode', status.ModeInForce, status.mode_of, status_table.mode),
+    'mode': View('ceph rocksdb-tuner mode', status.ModeInForce, status.mode_of, status.mode),
     'doctor': View(
         'ceph rocksdb-tuner doctor',
         tuple[DoctorCheck, ...],
         None,
-        status_table.doctor,
+        status.doctor,
         'One row per check.',
     ),
     'report': View('ceph rocksdb-tuner report', status.Report),
@@ -96,13 +88,11 @@ VIEWS = {
         'ceph rocksdb-tuner osd',
         tuple[osd.OsdRow, ...],
         osd.rows_of,
-        osd_table.osds,
+        osd.osds,
         'One row per OSD.',
     ),
-    'osd-detail': View('ceph rocksdb-tuner osd <id>', osd.OsdDetail, None, osd_table.osd),
-    'workload': View(
-        'ceph rocksdb-tuner workload', osd.Workloads, osd.workloads_of, osd_table.workload
-    ),
+    'osd-detail': View('ceph rocksdb-tuner osd <id>', osd.OsdDetail, None, osd.osd),
+    'workload': View('ceph rocksdb-tuner workload', osd.Workloads, osd.workloads_of, osd.workload),
     'osd-map': View(
         'The map of all OSDs in the Ceph Dashboard', osd.OsdMap, osd.osd_map_of, in_tab=True
     ),
@@ -119,18 +109,16 @@ VIEWS = {
         'ceph rocksdb-tuner findings',
         tuple[Finding, ...],
         advice.findings_of,
-        advice_table.findings,
+        advice.findings,
         'Worst first.',
         in_tab=True,
     ),
-    'finding': View(
-        'ceph rocksdb-tuner findings <id>', tuple[Finding, ...], None, advice_table.finding
-    ),
+    'finding': View('ceph rocksdb-tuner findings <id>', tuple[Finding, ...], None, advice.finding),
     'recommend': View(
         'ceph rocksdb-tuner recommend',
         tuple[advice.Recommendation, ...],
         advice.recommendations_of,
-        advice_table.recommend,
+        advice.recommend,
         'Empty if no change is recommended.',
         in_tab=True,
     ),
@@ -138,41 +126,41 @@ VIEWS = {
         'ceph rocksdb-tuner recommend <id>',
         advice.RecommendationInFull,
         None,
-        advice_table.show,
+        advice.show,
         in_tab=True,
     ),
     'recommend-all': View(
         'ceph rocksdb-tuner recommend --all',
         tuple[advice.Considered, ...],
         advice.considered_of,
-        advice_table.candidates,
+        advice.candidates,
         in_tab=True,
     ),
     'plan': View(
         'ceph rocksdb-tuner apply <id> --dry-run',
         advice.Plan,
         None,
-        advice_table.plan,
+        advice.plan,
         in_tab=True,
     ),
     'compact-plan': View(
         'ceph rocksdb-tuner compact --dry-run, and apply <id> --dry-run for a compaction',
         CampaignPlan,
         None,
-        operation_table.campaign_plan,
+        operations.campaign_plan,
     ),
     'experiment-plan': View(
         'ceph rocksdb-tuner experiment plan, and experiment start --dry-run',
         experiment.ExperimentPlan,
         experiment.experiment_plan_of,
-        experiment_table.experiment_plan,
+        experiment.experiment_plan,
         in_tab=True,
     ),
     'operation': View(
         'ceph rocksdb-tuner operation status, and the answer to whatever starts or controls one',
         Optional[operations.Operation],
         operations.operation_of,
-        operation_table.operation,
+        operations.operation,
         'The operation under way, or the last one; null before the first.',
         in_tab=True,
     ),
@@ -180,56 +168,54 @@ VIEWS = {
         'ceph rocksdb-tuner history',
         tuple[operations.Change, ...],
         operations.history_of,
-        operation_table.history,
+        operations.history,
         'Every change, oldest first.',
         in_tab=True,
     ),
-    'check': View('ceph rocksdb-tuner check', Verdict, None, option_table.check),
+    'check': View('ceph rocksdb-tuner check', Verdict, None, options.check),
     'explain': View(
         'ceph rocksdb-tuner explain <option>',
         Union[OptionInfo, RelatedOption],
         None,
-        option_table.explain,
+        options.explain,
         'An option of the string, or a related one of Ceph.',
     ),
     'explain-ls': View(
         'ceph rocksdb-tuner explain',
         tuple[Union[OptionInfo, RelatedOption], ...],
         None,
-        option_table.option_list,
+        options.option_list,
         'One row per option.',
     ),
-    'model': View('ceph rocksdb-tuner model', model.Model, model.model_of, tree_table.tree),
+    'model': View('ceph rocksdb-tuner model', model.Model, model.model_of, model.tree),
     'profile-derive': View(
         'ceph rocksdb-tuner profile derive',
         model.Derived,
         model.derived_of,
-        tree_table.derivation,
+        model.derivation,
     ),
-    'profile-diff': View(
-        'ceph rocksdb-tuner profile diff', Comparison, None, option_table.comparison
-    ),
+    'profile-diff': View('ceph rocksdb-tuner profile diff', Comparison, None, options.comparison),
     'profile-ls': View(
         'ceph rocksdb-tuner profile ls',
         tuple[Annotated[Profile, _PROFILE], ...],
         None,
-        option_table.profile_list,
+        options.profile_list,
         'Best-tested first.',
         in_tab=True,
     ),
-    'profile-show': View(
-        'ceph rocksdb-tuner profile show <name>', Profile, None, option_table.profile
-    ),
+    'profile-show': View('ceph rocksdb-tuner profile show <name>', Profile, None, options.profile),
 }
 
 
 def show(view: str, subject: Any, form: str = Format.JSON, **options: object) -> str:
     """The text of an answer; ``options`` of its table.
 
-    Raises PresentError (EINVAL) for an unknown format.
+    Raises BadQuestionError (EINVAL) for an unknown format.
     """
     if form not in FORMATS:
-        raise PresentError(errno.EINVAL, f'invalid format "{form}"; formats: {", ".join(FORMATS)}')
+        raise BadQuestionError(
+            errno.EINVAL, f'invalid format "{form}"; formats: {", ".join(FORMATS)}'
+        )
     _, kind, answer, table, *_ = VIEWS[view]
     if form == Format.PLAIN and table is not None:
         return harmless(table(subject, **options))

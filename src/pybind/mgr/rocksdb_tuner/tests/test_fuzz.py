@@ -41,8 +41,8 @@ from rocksdb_tuner.operations.phases import Phase as RolloutPhase
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.subjects import worst_osds
+from rocksdb_tuner.present.operations import LastOperations
+from rocksdb_tuner.present.osd import worst_osds
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.stored import Stored
 

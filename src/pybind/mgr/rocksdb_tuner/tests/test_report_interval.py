@@ -12,7 +12,7 @@ from rocksdb_tuner.mgr.records import CounterPoint, ManagerHost, PoolCounters
 from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.present.health import REPORTS_MISSING, REPORTS_SLOW, health_checks
-from rocksdb_tuner.present.tables.status import status
+from rocksdb_tuner.present.status import status
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Snapshot
 from rocksdb_tuner.tests.test_tuner import World

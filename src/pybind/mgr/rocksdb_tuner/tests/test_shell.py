@@ -17,7 +17,7 @@ from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.mgr.records import Daemon
 from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry, commands
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.advice import in_full
+from rocksdb_tuner.present.advice import in_full
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.present.layout import shell_command
 from rocksdb_tuner.shell import command, quoted

@@ -32,7 +32,7 @@ from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX
-from rocksdb_tuner.present.answers.advice import plan_of
+from rocksdb_tuner.present.advice import plan_of
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 

@@ -23,7 +23,7 @@ from rocksdb_tuner.offline.files import SourceFile
 from rocksdb_tuner.offline.folder import read_files
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.osd import detail_of
+from rocksdb_tuner.present.osd import detail_of
 
 from ..workload import replay
 

@@ -16,7 +16,7 @@ from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import Judgement, judge
 from rocksdb_tuner.offline.page import page
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.advice import in_full
+from rocksdb_tuner.present.advice import in_full
 
 from .test_same_answers import World, a_stale_string, without_reports
 

@@ -19,9 +19,8 @@ from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.answers.osd import detail_of
-from rocksdb_tuner.present.subjects import worst_osds
+from rocksdb_tuner.present.operations import LastOperations
+from rocksdb_tuner.present.osd import detail_of, worst_osds
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Snapshot
 

@@ -13,8 +13,8 @@ from rocksdb_tuner import present
 from rocksdb_tuner.deep.reader import OPTIONS, OsdDeepStats
 from rocksdb_tuner.observe.kv_stats import DeepStats, parse_deep_stats
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.osd import detail_of
 from rocksdb_tuner.present.layout import WIDTH
+from rocksdb_tuner.present.osd import detail_of
 
 from . import samples
 

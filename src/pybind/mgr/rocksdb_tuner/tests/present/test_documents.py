@@ -30,10 +30,9 @@ from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import find_option, judge
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.advice import in_full, plan_of
-from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.answers.osd import detail_of, growth_of, trends_of
-from rocksdb_tuner.present.subjects import facts_of, findings_of, worst_osds
+from rocksdb_tuner.present.advice import findings_named, in_full, plan_of
+from rocksdb_tuner.present.operations import LastOperations
+from rocksdb_tuner.present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -83,7 +82,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('workload', views.show('workload', snapshot)),
         ('findings', views.show('findings', snapshot)),
         *(
-            ('finding', views.show('finding', findings_of(snapshot, found.finding_id)))
+            ('finding', views.show('finding', findings_named(snapshot, found.finding_id)))
             for found in snapshot.findings
         ),
         ('recommend', views.show('recommend', snapshot)),
@@ -182,7 +181,7 @@ def test_single_finding_equals_its_list_entry() -> None:
     snapshot = samples.small_cluster()
     every = json.loads(views.show('findings', snapshot))
     for found in every:
-        assert json.loads(views.show('finding', findings_of(snapshot, found['id']))) == [found]
+        assert json.loads(views.show('finding', findings_named(snapshot, found['id']))) == [found]
 
 
 def test_all_profiles_match_their_schema() -> None:

@@ -9,9 +9,8 @@ import pytest
 from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
 from rocksdb_tuner.operations.rollout.records import in_flight
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.present.health import health_checks
-from rocksdb_tuner.present.tables.operations import next_step, next_step_of_experiment
+from rocksdb_tuner.present.operations import LastOperations, next_step, next_step_of_experiment
 from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun
 
 from . import samples

@@ -13,14 +13,14 @@ from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.experiment.results import record_of
 from rocksdb_tuner.plan.experiment_design import Refusal
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.experiments import (
+from rocksdb_tuner.present.experiment import (
     ArmVerdict,
     arm_verdict,
     summary_of,
     unknowns,
     would_take,
 )
+from rocksdb_tuner.present.operations import LastOperations
 
 from . import experiment_samples as experiments
 from .experiment_samples import BEST, OTHER

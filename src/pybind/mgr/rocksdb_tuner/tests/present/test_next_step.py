@@ -21,7 +21,7 @@ from rocksdb_tuner.operations.rollout.records import (
     RolloutState,
 )
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.tables.operations import next_step
+from rocksdb_tuner.present.operations import next_step
 from rocksdb_tuner.snapshot import Snapshot
 from rocksdb_tuner.version import VERSION
 

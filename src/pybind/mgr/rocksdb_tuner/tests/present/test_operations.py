@@ -10,7 +10,7 @@ import pytest
 
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.operations import LastOperations
+from rocksdb_tuner.present.operations import LastOperations
 
 from . import samples
 

@@ -31,11 +31,10 @@ from rocksdb_tuner.operations.phases import Phase as PhaseOf
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.advice import in_full, plan_of
-from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.answers.osd import detail_of
+from rocksdb_tuner.present.advice import findings_named, in_full, plan_of
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
-from rocksdb_tuner.present.subjects import findings_of, worst_osds
+from rocksdb_tuner.present.operations import LastOperations
+from rocksdb_tuner.present.osd import detail_of, worst_osds
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -49,7 +48,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield 'workload', views.show('workload', snapshot, 'plain')
     yield 'findings', views.show('findings', snapshot, 'plain')
     for found in snapshot.findings:
-        yield 'finding', views.show('finding', findings_of(snapshot, found.finding_id), 'plain')
+        yield 'finding', views.show('finding', findings_named(snapshot, found.finding_id), 'plain')
     yield 'recommend', views.show('recommend', snapshot, 'plain')
     yield 'recommend --all', views.show('recommend-all', snapshot, 'plain')
     yield 'operation', views.show('operation', LastOperations.of(snapshot), 'plain')
@@ -407,7 +406,7 @@ def test_findings_of_one_id_and_severity_share_a_row_and_are_shown_together() ->
     assert '[WRN] spillover (4 OSDs): ' in text
     assert '[INF] spillover: ' in text
     assert '(and 2 more)' in ' '.join(text.split())
-    whole = views.show('finding', findings_of(snapshot, 'spillover'), 'plain')
+    whole = views.show('finding', findings_named(snapshot, 'spillover'), 'plain')
     assert [line[:5] for line in whole.split('\n') if line.startswith('[')] == [
         *['[WRN]'] * 3, '[INF]',
     ]  # fmt: skip
@@ -421,7 +420,7 @@ def test_finding_ids_are_not_shortened_in_the_list() -> None:
 
 
 def test_finding_shows_evidence_remedy_and_source() -> None:
-    text = views.show('finding', findings_of(samples.small_cluster(), 'spillover'), 'plain')
+    text = views.show('finding', findings_named(samples.small_cluster(), 'spillover'), 'plain')
     assert text.startswith('[WRN] spillover: osd.0 keeps 3.2 GiB')
     assert 'slow_used_bytes 3.2 GiB' in text
     assert 'ceph tell osd.0 compact' in ' '.join(text.split())
@@ -808,7 +807,9 @@ def test_finding_shows_its_commands_and_cautions() -> None:
         do_not='Do not restart it.',
     )
     snapshot = replace(samples.small_cluster(), findings=(finding,))
-    lines = views.show('finding', findings_of(snapshot, finding.finding_id), 'plain').splitlines()
+    lines = views.show(
+        'finding', findings_named(snapshot, finding.finding_id), 'plain'
+    ).splitlines()
     assert 'ceph osd ok-to-stop 1' in lines
     assert '    do not:     Do not restart it.' in lines
 

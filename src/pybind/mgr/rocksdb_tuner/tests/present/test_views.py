@@ -13,8 +13,7 @@ import pytest
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.osd import trends_of
-from rocksdb_tuner.present.subjects import worst_osds
+from rocksdb_tuner.present.osd import trends_of, worst_osds
 
 from . import samples
 

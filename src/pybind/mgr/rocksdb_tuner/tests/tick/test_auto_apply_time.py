@@ -10,9 +10,9 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.advice import plan_of
-from rocksdb_tuner.present.errors import PresentError
+from rocksdb_tuner.present.advice import plan_of
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Mode
 
@@ -69,7 +69,7 @@ def test_contradictory_options_are_reported_and_nothing_is_applied(world: World)
     assert reported in views.show('status', snapshot, 'plain').replace('\n  ', ' ')
     raised = health_checks(snapshot)['ROCKSDB_TUNER_OPTIONS_CONFLICT']
     assert reported in str(raised['detail'])
-    with pytest.raises(PresentError, match='soak_min'):
+    with pytest.raises(BadQuestionError, match='soak_min'):
         views.show('plan', plan_of(snapshot.recommendations[0], world.settings.soak), 'plain')
     with pytest.raises(OperationRefused, match='soak_min'):
         world.tuner.operations.start(snapshot.recommendations[0], 'client.ann')

@@ -14,7 +14,7 @@ from rocksdb_tuner.advise.whatif.situation import Situation, situation_of_osd
 from rocksdb_tuner.advise.whatif.tree import model_in, modeled
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import release_of
-from rocksdb_tuner.present.tables.phrases import objects_written_to
+from rocksdb_tuner.present.phrases import objects_written_to
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ..builders import PACIFIC, facts, osd_info, workload

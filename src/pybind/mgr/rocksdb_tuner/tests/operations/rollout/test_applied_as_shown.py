@@ -20,7 +20,7 @@ from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import watched_batch
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.records import Purpose
-from rocksdb_tuner.present.answers.advice import plan_of
+from rocksdb_tuner.present.advice import plan_of
 from rocksdb_tuner.present.views import show
 from rocksdb_tuner.tests.advise.builders import facts, group, osd_info, workload
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster

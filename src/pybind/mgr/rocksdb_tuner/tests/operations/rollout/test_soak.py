@@ -20,7 +20,7 @@ from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.answers.operations import LastOperations
+from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, Run, refusing, set_profile

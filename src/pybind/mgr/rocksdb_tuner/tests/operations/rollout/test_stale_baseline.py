@@ -10,7 +10,7 @@ from rocksdb_tuner.judge.evidence import Block, fresh
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
-from rocksdb_tuner.present.tables.operations import next_step_of_rollout
+from rocksdb_tuner.present.operations import next_step_of_rollout
 
 from .conftest import Run
 from .test_batches import SOAK as IN_BATCHES

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Optional, Union
 
-from ...advise.profiles import Profile, PublishedEvidence, SuitabilityRule
-from ...advise.whatif.compare import Comparison, OptionChange
-from ...options.catalogue import OptionInfo, RelatedOption
-from ...options.checks import Problem
-from ...options.effective import as_read_by
-from ...options.syntax import OptionSyntaxError, parse
-from ...options.verdict import ReleaseVerdict, Verdict
-from ...units import UNKNOWN, format_change, format_plural
-from ..layout import Column, fields, paragraph, table
+from ..advise.profiles import Profile, PublishedEvidence, SuitabilityRule
+from ..advise.whatif.compare import Comparison, OptionChange
+from ..options.catalogue import OptionInfo, RelatedOption
+from ..options.checks import Problem
+from ..options.effective import as_read_by
+from ..options.syntax import OptionSyntaxError, parse
+from ..options.verdict import ReleaseVerdict, Verdict
+from ..units import UNKNOWN, format_change, format_plural
+from .layout import Column, fields, paragraph, table
 from .phrases import COMMAND, SEVERITY_MARKS, bullets, osd_names, sections, titled
 
 _ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'unknown'}

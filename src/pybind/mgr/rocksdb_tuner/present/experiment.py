@@ -1,0 +1,640 @@
+"""Experiments in words. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Literal, Optional, Union
+
+from ..advise.experiment_arms import TriedArm as ArmToTry
+from ..advise.experiment_plan import PlannedExperiment
+from ..judge.arms import Answer, ArmResult
+from ..judge.records import Effect, Predicted
+from ..judge.signals import experiment_limits, signal_named
+from ..notes import Among, Amount, Count, InPlace, OsdId, Time
+from ..operations.experiment.records import ExperimentArm as TriedArm
+from ..operations.experiment.records import ExperimentRequest, ExperimentState, Stage
+from ..operations.experiment.results import in_percent, in_words
+from ..operations.gates import GATES
+from ..operations.phases import Outcome
+from ..options.grammar import difference
+from ..plan.experiment_design import ExperimentPlan as FoundPlan
+from ..plan.experiment_design import Refusal
+from ..shell import command
+from ..units import (
+    UNKNOWN,
+    format_change_range,
+    format_duration,
+    format_effect,
+    format_ids,
+    format_plural,
+    format_time,
+)
+from .layout import Column, fields, paragraph, shell_command, table
+from .phrases import bullets, option_value, sections, titled
+
+#: A limitation of every experiment.
+_SLOW_EFFECTS = (
+    'Effects that take longer than the experiment, such as the rewriting of existing data by '
+    'compactions, are not measured.'
+)
+
+
+class ExperimentPhase(str, Enum):
+    """Progress of an experiment."""
+
+    PLANNED = 'planned'
+    BASELINE = 'baseline'
+    CHANGING = 'changing'
+    MEASURING = 'measuring'
+    RESTORING = 'restoring'
+    #: Waiting for the operator or a gate; see `paused_reason`.
+    WAITING = 'waiting'
+    DONE = 'done'
+    FAILED = 'failed'
+    ABORTED = 'aborted'
+
+
+class ArmVerdict(str, Enum):
+    BETTER = 'better'
+    SAME = 'same'
+    WORSE = 'worse'
+    UNCLEAR = 'unclear'
+    #: An OSD of the arm crashed or did not start.
+    FAILED = 'failed'
+
+
+def phase_of(state: ExperimentState) -> ExperimentPhase:
+    waits = state.paused_reason is not None and not state.ended
+    return ExperimentPhase.WAITING if waits else ExperimentPhase(state.stage.value)
+
+
+def signal_title(name: str) -> str:
+    """ "kv_sync time per write" """
+    return signal_named(name).title
+
+
+def arm_verdict(state: ExperimentState, name: str) -> Optional[ArmVerdict]:
+    """None before the first comparison."""
+    if name in state.crashed:
+        return ArmVerdict.FAILED
+    if any(dropped.name == name and dropped.signals for dropped in state.dropped):
+        return ArmVerdict.WORSE
+    found = result_of(state, name)
+    if found is None:
+        return None
+    if found.worse:
+        return ArmVerdict.WORSE
+    objective = (one.effect for one in found.signals if one.name == state.request.objective)
+    return next((ArmVerdict(effect.value) for effect in objective), None)
+
+
+def result_of(state: ExperimentState, name: str) -> Optional[ArmResult]:
+    return next((result for result in state.results if result.name == name), None)
+
+
+def summary_of(state: ExperimentState) -> str:
+    """The state or the result in a sentence."""
+    answer = None if state.conclusion is None else state.conclusion.answer
+    text = in_words(state)
+    if text is not None and answer is not Answer.FAILED:
+        return text if state.ended else f'{text} The OSDs are being restored.'
+    if state.ended:
+        ending = 'Aborted' if state.stage is Stage.ABORTED else 'Failed'
+        return f'{ending}: {state.failure}.' if state.failure else f'{ending} without a result.'
+    if state.paused_reason is not None:
+        return f'Waiting: {state.paused_reason}.'
+    return _progress(state)
+
+
+def _progress(state: ExperimentState) -> str:
+    of_blocks = f'block {state.blocks} of {state.request.plan.blocks}'
+    if state.stage is Stage.CHANGING:
+        return 'Changing the OSDs of the arms.'
+    if state.stage is Stage.RESTORING:
+        return 'Restoring the OSDs.'
+    measured = 'arms' if state.stage is Stage.MEASURING else 'baseline'
+    return f'Measuring the {measured}, {of_blocks}.'
+
+
+def plan_summary(planned: PlannedExperiment) -> str:
+    """The plan or its refusal in a sentence."""
+    plan = planned.plan
+    if isinstance(plan, Refusal):
+        return f'Not possible here: {plan.reason}.'
+    return (
+        f'{format_plural(len(plan.arms), "option string")} on {len(plan.changed)} OSDs, compared '
+        f'with {len(plan.controls)} unchanged OSDs for {format_duration(planned.duration_s)}.'
+    )
+
+
+def risks(planned: PlannedExperiment) -> tuple[str, ...]:
+    """Possible harm to the cluster."""
+    plan = planned.plan
+    if isinstance(plan, Refusal):
+        return ()
+    limits = experiment_limits()
+    soon_s = limits.unsafe_blocks * plan.block_s
+    restarts = f'{format_plural(plan.restarts, "restart")} of OSDs, one at a time.'
+    untested = (
+        f'Up to {len(plan.changed)} OSDs run options that are not proven here. An arm '
+        f'that is worse by {plan.unsafe_detectable:.0%} is dropped within {limits.unsafe_blocks} '
+        f'blocks ({format_duration(soon_s)}) in {1 - limits.error_rate:.0%} of cases.'
+    )
+    crash = 'If an OSD crashes or does not start, it is restored at once and the experiment ends.'
+    cautions = (f'{arm.name}: {text}' for arm in planned.arms for text in arm.cautions)
+    return restarts, untested, crash, *cautions
+
+
+def unknowns(planned: PlannedExperiment) -> tuple[str, ...]:
+    """What the experiment does not show."""
+    plan = planned.plan
+    if isinstance(plan, Refusal):
+        return ()
+    found = [_SLOW_EFFECTS]
+    if plan.duration_s > planned.history_s:
+        found.append(
+            f'The noise was measured over {format_duration(planned.history_s)}, less than the '
+            'experiment takes: if OSDs drift apart later, the intervals get wider than planned.'
+        )
+    if planned.fill_s is None:
+        found.append(
+            'The time between memtable flushes is unknown, so blocks may be too short to cover '
+            'them.'
+        )
+    found += [
+        f'The noise of the {signal_title(name)} is unknown, so harm to it may be detected late.'
+        for name in planned.unmeasured
+    ]
+    return tuple(found)
+
+
+def start_command(planned: PlannedExperiment) -> str:
+    """The command that starts exactly this experiment."""
+    arms = ','.join(arm.name for arm in planned.arms)
+    start = ('ceph', 'rocksdb-tuner', 'experiment', 'start', '--who', planned.who, '--arms', arms)
+    effect, duration = f'{planned.min_effect * 100:g}', f'{planned.max_duration_s:.0f}'
+    bounds = ('--signal', planned.objective, '--min-effect', effect, '--max-duration', duration)
+    return command(*start, *bounds)
+
+
+def would_take(found: Refusal) -> str:
+    """The requirements of a refused experiment; empty if none is known to suffice."""
+    ways = []
+    if found.osds is not None:
+        ways.append(f'a group of {found.osds} OSDs')
+    if found.duration_s is not None:
+        ways.append(f'{format_duration(found.duration_s)} with these OSDs')
+    if found.min_effect is not None:
+        ways.append(f'--min-effect {100 * found.min_effect:.0f}')
+    return ' or '.join(ways)
+
+
+_NAME = 'Name of the arm: the profile that it tries.'
+
+
+@dataclass(frozen=True)
+class ExperimentEffect:
+    """Effect of an arm on one signal, against unchanged OSDs."""
+
+    signal: Annotated[str, 'Name of the signal, as in knowledge/judged_signals.json.']
+    effect: Annotated[Effect, 'Effect; "unclear": too little data so far.']
+    estimate_percent: Annotated[
+        Optional[float], 'Most likely change; negative is better. null: unknown.'
+    ]
+    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.']
+    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.']
+
+
+@dataclass(frozen=True)
+class DroppedArm:
+    """Why an arm ended before the experiment."""
+
+    reason: Annotated[str, 'The reason, as a phrase.']
+    signals: Annotated[tuple[str, ...], 'Signals that got worse by more than their tolerance.']
+    block: Annotated[Count, 'Number of measured blocks after the change until then.']
+
+
+@dataclass(frozen=True)
+class ExperimentArm:
+    """An option string on some OSDs."""
+
+    name: Annotated[str, _NAME]
+    options: Annotated[str, 'Option string of the arm.']
+    osds: Annotated[tuple[OsdId, ...], 'OSDs of the arm.']
+    predicted: Annotated[
+        Optional[Predicted], 'Prediction of the model and published figures; null: none.'
+    ]
+    verdict: Annotated[Optional[ArmVerdict], 'Verdict so far; null: none yet.']
+    effect: Annotated[
+        tuple[ExperimentEffect, ...], 'Effect on each signal, the goal of the experiment first.'
+    ]
+    dropped: Annotated[Optional[DroppedArm], 'null if it was not dropped.']
+
+
+@dataclass(frozen=True)
+class ExperimentDesign:
+    """What is tried on which OSDs, and with what precision."""
+
+    who: Annotated[str, 'Config mask of the group.']
+    signal: Annotated[str, 'The judged signal that arms are expected to improve.']
+    min_effect_percent: Annotated[Amount, 'Smaller differences count as none.']
+    max_duration_s: Annotated[Amount, 'Maximum duration in seconds.']
+    options_from: Annotated[str, 'Option string that the group runs.']
+    controls: Annotated[tuple[OsdId, ...], 'OSDs that stay unchanged for comparison.']
+    detectable_percent: Annotated[
+        Optional[Amount],
+        'Smallest difference that is detected, with the noise measured on these OSDs; null: '
+        'unknown.',
+    ]
+    unsafe_percent: Annotated[
+        Optional[Amount],
+        'Smallest worsening that ends an arm within three blocks; null: unknown.',
+    ]
+    duration_s: Annotated[
+        Optional[Amount], 'Planned duration in seconds, without waiting for gates; null: no plan.'
+    ]
+    block_s: Annotated[Optional[Amount], 'Length of a block in seconds.']
+    restarts: Annotated[
+        Optional[Count], 'Planned restarts of OSDs, including the last; null: no plan.'
+    ]
+    planned_blocks: Annotated[
+        Optional[Count], 'Blocks of the baseline, and as many after the change; null: no plan.'
+    ]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The experiment under way, or an ended one."""
+
+    kind: Annotated[Literal['experiment'], 'Kind of operation.']
+    id: Annotated[str, 'Id of the experiment, as in history.']
+    phase: Annotated[ExperimentPhase, 'Current phase.']
+    actor: Annotated[str, 'Client that requested it.']
+    arms: Annotated[tuple[ExperimentArm, ...], 'The compared option strings.']
+    design: Annotated[ExperimentDesign, InPlace()]
+    adopt: Annotated[bool, 'Whether the winner is applied to the group at the end.']
+    blocks: Annotated[Count, 'Number of measured blocks.']
+    winner: Annotated[Optional[str], 'Best arm; null: none, or not yet.']
+    conclusion: Annotated[
+        Optional[Answer],
+        'Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is '
+        'better by it; "unclear": the data is inconclusive; null: not yet.',
+    ]
+    summary: Annotated[str, 'State or result, as a sentence.']
+    runner_up: Annotated[Optional[str], 'Second best arm; null: none.']
+    lead: Annotated[
+        Optional[ExperimentEffect], 'The winner against the runner-up; null without either.'
+    ]
+    within_percent: Annotated[
+        Optional[Amount], 'Upper bound of all differences; null: not bounded.'
+    ]
+    unproven: Annotated[tuple[str, ...], 'Signals of the winner that may have got worse.']
+    paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.']
+    paused_by: Annotated[Optional[str], 'Client that requested the pause.']
+    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
+    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
+    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
+    updated: Annotated[Optional[Time], 'Time of the last change. ISO 8601, UTC.']
+    ended: Annotated[Optional[Time], 'End time; null while it is under way. ISO 8601, UTC.']
+
+
+@dataclass(frozen=True)
+class ExperimentRefusal:
+    """Why no experiment is possible, and the requirements."""
+
+    reason: Annotated[str, 'The reason, as a phrase.']
+    osds: Annotated[Optional[Count], 'Required size of the group; null: unknown, or none suffices.']
+    duration_s: Annotated[
+        Optional[Amount],
+        'Required duration with these OSDs; null: unknown, or none suffices.',
+    ]
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """Preview of `experiment start`."""
+
+    id: Annotated[Optional[str], 'Always null: nothing was started.']
+    phase: Annotated[ExperimentPhase, Among((ExperimentPhase.PLANNED,)), 'Always "planned".']
+    arms: Annotated[tuple[ExperimentArm, ...], 'Option strings to compare; without any effects.']
+    design: Annotated[ExperimentDesign, InPlace()]
+    winner: Annotated[Optional[str], 'Always null.']
+    conclusion: Annotated[Optional[Answer], 'Always null.']
+    summary: Annotated[str, 'The plan or the refusal, as a sentence.']
+    started: Annotated[Optional[Time], 'Always null.']
+    ended: Annotated[Optional[Time], 'Always null.']
+    refusal: Annotated[Optional[ExperimentRefusal], 'null if the experiment is possible.']
+    risk: Annotated[tuple[str, ...], 'Risks, in sentences.']
+    unknown: Annotated[tuple[str, ...], 'Limitations of the experiment, in sentences.']
+    gates: Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']
+    command: Annotated[str, 'Command that starts it.']
+
+
+def experiment_of(state: ExperimentState) -> Experiment:
+    request, found = state.request, state.conclusion
+    plan, lead = request.plan, None if found is None else found.lead
+    effect = Effect.BETTER if lead is not None and lead.below else Effect.UNCLEAR
+    return Experiment(
+        kind='experiment',
+        id=state.experiment_id,
+        phase=phase_of(state),
+        actor=request.actor,
+        arms=tuple(_arm(state, arm) for arm in request.arms),
+        design=_design(request, plan, plan.duration_s, plan.block_s),
+        adopt=request.adopt,
+        blocks=state.measured_blocks,
+        winner=None if found is None else found.winner,
+        conclusion=None if found is None else found.answer,
+        summary=summary_of(state),
+        runner_up=None if found is None else found.runner_up,
+        lead=None
+        if lead is None
+        else ExperimentEffect(request.objective, effect, *in_percent(lead)),
+        within_percent=None if found is None or found.within is None else found.within * 100,
+        unproven=() if found is None else found.unproven,
+        paused_reason=state.paused_reason,
+        paused_by=state.paused_by,
+        outcome=state.outcome,
+        failure=state.failure,
+        started=format_time(state.started_s),
+        updated=format_time(state.updated_s),
+        ended=format_time(state.ended_s),
+    )
+
+
+def experiment_plan_of(planned: PlannedExperiment) -> ExperimentPlan:
+    plan = planned.plan
+    osds = {} if isinstance(plan, Refusal) else dict(plan.arms)
+    return ExperimentPlan(
+        id=None,
+        phase=ExperimentPhase.PLANNED,
+        arms=tuple(
+            ExperimentArm(
+                name=arm.name,
+                options=arm.options,
+                osds=osds.get(arm.name, ()),
+                predicted=arm.predicted,
+                verdict=None,
+                effect=(),
+                dropped=None,
+            )
+            for arm in planned.arms
+        ),
+        design=_design(planned, plan, planned.duration_s, planned.block_s),
+        winner=None,
+        conclusion=None,
+        summary=plan_summary(planned),
+        started=None,
+        ended=None,
+        refusal=ExperimentRefusal(plan.reason, plan.osds, plan.duration_s)
+        if isinstance(plan, Refusal)
+        else None,
+        risk=risks(planned),
+        unknown=unknowns(planned),
+        gates=GATES,
+        command=start_command(planned),
+    )
+
+
+def _design(
+    asked: Union[ExperimentRequest, PlannedExperiment],
+    plan: Union[FoundPlan, Refusal],
+    duration_s: Optional[float],
+    block_s: float,
+) -> ExperimentDesign:
+    found = plan if isinstance(plan, FoundPlan) else None
+    return ExperimentDesign(
+        who=asked.who,
+        signal=asked.objective,
+        min_effect_percent=asked.min_effect * 100,
+        max_duration_s=asked.max_duration_s,
+        options_from=asked.from_options,
+        controls=() if found is None else found.controls,
+        detectable_percent=None if plan.detectable is None else plan.detectable * 100,
+        unsafe_percent=None if plan.unsafe_detectable is None else plan.unsafe_detectable * 100,
+        duration_s=duration_s,
+        block_s=block_s,
+        restarts=None if found is None else found.restarts,
+        planned_blocks=None if found is None else found.blocks,
+    )
+
+
+def _arm(state: ExperimentState, arm: TriedArm) -> ExperimentArm:
+    result = result_of(state, arm.name)
+    signals = () if result is None else result.signals
+    return ExperimentArm(
+        name=arm.name,
+        options=arm.options,
+        osds=dict(state.request.plan.arms)[arm.name],
+        predicted=arm.predicted,
+        verdict=arm_verdict(state, arm.name),
+        effect=tuple(
+            ExperimentEffect(
+                one.name, one.effect, one.change_percent, one.low_percent, one.high_percent
+            )
+            for one in sorted(signals, key=lambda signal: signal.name != state.request.objective)
+        ),
+        dropped=next(
+            (
+                DroppedArm(found.reason, tuple(one.name for one in found.signals), found.block)
+                for found in state.dropped
+                if found.name == arm.name
+            ),
+            None,
+        ),
+    )
+
+
+def experiment_plan(planned: PlannedExperiment) -> str:
+    """Preview of `experiment start`."""
+    found = planned.plan
+    pairs = [
+        ('Experiment', 'not started'),
+        ('Who', planned.who),
+        ('Signal', _signal(planned.objective)),
+        ('Plan', plan_summary(planned)),
+    ]
+    if isinstance(found, Refusal):
+        pairs += _refusal(found)
+    else:
+        pairs += _precision(planned, found)
+    first = {} if isinstance(found, Refusal) else dict(found.arms)
+    return sections(
+        fields(pairs),
+        _planned_arms(planned, first),
+        titled('Changed options', '\n'.join(_changes(planned, arm) for arm in planned.arms)),
+        titled('Risk', bullets(risks(planned))),
+        titled('Not measured', bullets(unknowns(planned))),
+        *(
+            ()
+            if isinstance(found, Refusal)
+            else (
+                titled('Conditions for each restart', bullets(GATES)),
+                titled('To start it', shell_command(start_command(planned))),
+            )
+        ),
+    )
+
+
+def _signal(name: str) -> str:
+    return f'{name} ({signal_title(name)})'
+
+
+def _refusal(found: Refusal) -> list[tuple[str, str]]:
+    pairs = []
+    if found.detectable is not None:
+        pairs.append(('Detects', f'differences of {found.detectable:.0%} or more'))
+    pairs.append(
+        ('Required', would_take(found) or 'no number of OSDs or hours is known to suffice')
+    )
+    return pairs
+
+
+def _precision(planned: PlannedExperiment, found: FoundPlan) -> list[tuple[str, str]]:
+    limits = experiment_limits()
+    detects = (
+        f'differences of {found.detectable:.0%} or more in {limits.power:.0%} of cases, with a '
+        f'total error rate of {limits.error_rate:.0%}'
+    )
+    duration = (
+        f'{format_duration(planned.duration_s)} without waiting for gates: {found.blocks} blocks '
+        f'of {format_duration(found.block_s)} before the change, and up to as many after it'
+    )
+    return [
+        ('Detects', detects),
+        ('Controls', f'osd.{format_ids(found.controls)} (unchanged)'),
+        ('Duration', duration),
+        ('Restarts', f'{found.restarts}, one OSD at a time'),
+        ('Noise', f'measured over the last {format_duration(planned.history_s)}'),
+    ]
+
+
+def _planned_arms(planned: PlannedExperiment, first: dict[str, tuple[int, ...]]) -> str:
+    return table(
+        (
+            Column('ARM'),
+            Column('OSDS'),
+            Column('PREDICTED'),
+        ),
+        [
+            (
+                arm.name,
+                format_ids(first.get(arm.name, ())),
+                _predicted(arm.predicted),
+            )
+            for arm in planned.arms
+        ],
+    )
+
+
+def _predicted(found: Optional[Predicted]) -> str:
+    if found is None:
+        return UNKNOWN
+    return format_change_range(found.low_percent, found.high_percent)
+
+
+def _changes(planned: PlannedExperiment, arm: ArmToTry) -> str:
+    changes = difference(planned.from_options, arm.options)
+    # The strings of arms can be parsed; the running string may be invalid.
+    text = (
+        arm.options
+        if changes is None
+        else ', '.join(f'{c.option}={option_value(c.value_to)}' for c in changes)
+    )
+    return paragraph(text, 4, f'  {arm.name}: ')
+
+
+def experiment(state: ExperimentState) -> str:
+    """The experiment under way, or an ended one."""
+    shown, request = experiment_of(state), state.request
+    pairs = [
+        ('Experiment', state.experiment_id),
+        ('Who', request.who),
+        ('Signal', _signal(request.objective)),
+        ('Started by', request.actor),
+        ('Phase', phase_of(state).value),
+    ]
+    if state.paused_reason is not None and not state.ended:
+        pairs.append(('Paused', state.paused_reason))
+    if state.failure is not None:
+        pairs.append(('Failure', state.failure))
+    pairs += [
+        ('Result' if state.ended else 'Progress', summary_of(state)),
+        ('Controls', f'osd.{format_ids(request.plan.controls)} (unchanged)'),
+        ('Started', format_time(state.started_s) or UNKNOWN),
+        *([('Ended', format_time(state.ended_s) or UNKNOWN)] if state.ended else []),
+        ('Winner is', 'applied to the group' if request.adopt else 'recommended, not applied'),
+    ]
+    return sections(
+        fields(pairs),
+        _arms(shown),
+        titled('Dropped', bullets(_dropped(shown))),
+        _others(shown),
+    )
+
+
+def _arms(shown: Experiment) -> str:
+    return table(
+        (
+            Column('ARM'),
+            Column('OSDS'),
+            Column('VERDICT'),
+            Column('EFFECT'),
+            Column('PREDICTED'),
+        ),
+        [
+            (
+                arm.name,
+                format_ids(arm.osds),
+                UNKNOWN if arm.verdict is None else arm.verdict.value,
+                _effect(shown, number),
+                UNKNOWN
+                if arm.predicted is None
+                else format_change_range(arm.predicted.low_percent, arm.predicted.high_percent),
+            )
+            for number, arm in enumerate(shown.arms)
+        ],
+    )
+
+
+def _effect(shown: Experiment, number: int) -> str:
+    """Effect on the goal of the experiment."""
+    for effect in shown.arms[number].effect:
+        if effect.signal == shown.design.signal:
+            return format_effect(effect.estimate_percent, effect.low_percent, effect.high_percent)
+    return UNKNOWN
+
+
+def _dropped(shown: Experiment) -> list[str]:
+    return [
+        f'{arm.name} after {arm.dropped.block} blocks: {arm.dropped.reason}'
+        for arm in shown.arms
+        if arm.dropped is not None
+    ]
+
+
+def _others(shown: Experiment) -> str:
+    """The signals that must not get worse."""
+    rows = [
+        (
+            signal_title(effect.signal),
+            arm.name,
+            effect.effect.value,
+            format_effect(effect.estimate_percent, effect.low_percent, effect.high_percent),
+        )
+        for arm in shown.arms
+        for effect in arm.effect
+        if effect.signal != shown.design.signal
+    ]
+    if not rows:
+        return ''
+    return table(
+        (
+            Column('SIGNAL'),
+            Column('ARM'),
+            Column('VERDICT'),
+            Column('EFFECT'),
+        ),
+        sorted(rows),
+    )

@@ -1,1 +1,0 @@
-"""Records as text for a terminal, in the form of Ceph's own commands."""
