@@ -15,7 +15,7 @@ from .commands import Context, answer_module, guarded
 from .commands.context import OPERATOR
 from .metrics.endpoint import MetricsEndpoint
 from .metrics.standby import url, wanted_address
-from .metrics.text import MetricsText
+from .metrics.series import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand
 from .observe.sample import ALL_OPERATIONS

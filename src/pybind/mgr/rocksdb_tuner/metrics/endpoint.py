@@ -1,9 +1,8 @@
 """An HTTP server for one text, on an address that may change while it runs.
 
-One thread serves all connections, and none of them can block it: each is read and written only when
-ready and has a time limit for request and response together, and if too many are open, the oldest
-is closed in favor of the newest. It shares nothing with the servers of other modules, which on
-Tentacle share one CherryPy engine and one interpreter.
+It shares nothing with the servers of other modules, which on Tentacle share one CherryPy engine and
+one interpreter. No client can keep another from an answer: each has a thread and a time limit, and
+if too many are connected, the oldest is closed in favor of the newest.
 """
 
 from __future__ import annotations
@@ -11,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
-import selectors
 import socket
+import sys
 import threading
 import time
-from collections.abc import Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from io import BytesIO
+from socketserver import TCPServer, ThreadingMixIn
 from typing import Any, Callable, NamedTuple, Optional
 from urllib.parse import urlsplit
 
@@ -28,14 +26,9 @@ log = logging.getLogger(__name__)
 
 PATH = '/metrics'
 #: One Prometheus needs one, a redundant pair two.
-MAX_CONNECTIONS = 64
-#: From the first byte of a request to the last of its response; the timeout of Prometheus itself.
+MAX_CONNECTIONS = 32
+#: For the request, and again for the response; the timeout of Prometheus itself.
 REQUEST_TIMEOUT_S = 10.0
-#: Prometheus sends less than 1000.
-MAX_REQUEST_BYTES = 16384
-#: Maximum bytes sent at once; the rest follows after the other connections.
-_SENT_AT_ONCE_BYTES = 1 << 18
-_WAITING_CONNECTIONS = 128
 #: If the process has no more file descriptors, the next connection waits for one.
 _PAUSE_S = 0.1
 _CLOSE_TIMEOUT_S = 10.0
@@ -49,7 +42,7 @@ class Address(NamedTuple):
 class MetricsEndpoint:
     """Listens at the configured address, or nowhere; used from one thread.
 
-    ``text`` is called in the server's thread, once for every scrape.
+    ``text`` is called in the server's threads, one at a time, once for every scrape.
     """
 
     def __init__(self, text: Callable[[], str]) -> None:
@@ -62,7 +55,7 @@ class MetricsEndpoint:
 
         Returns the reason for a failure, None on success. A failure is retried at the next call.
         """
-        if wanted == self._address and (self._server is None or self._server.running):
+        if wanted == self._address and (self._server is None or self._server.thread.is_alive()):
             return None
         # Another address, or its thread ended.
         self.close()
@@ -77,11 +70,10 @@ class MetricsEndpoint:
                 '"127.0.0.1", or "::" for all addresses'
             )
         try:
-            server = _Server(_listening(wanted), self._text)
-            server.start()
+            self._server = _Server(wanted, self._text)
         except (OSError, OverflowError, RuntimeError) as error:
             return f'cannot listen on {wanted.host} port {wanted.port}: {error}'
-        self._server, self._address = server, wanted
+        self._address = wanted
         log.info('metrics are served on %s port %d', *wanted)
         return None
 
@@ -92,212 +84,110 @@ class MetricsEndpoint:
         self._server = self._address = None
 
 
-def _listening(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ':' in address.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            # "::" means all addresses, independent of the operator's sysctl.
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        listener.bind(address)
-        listener.listen(_WAITING_CONNECTIONS)
-        listener.setblocking(False)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
+class _Server(ThreadingMixIn, TCPServer):
+    allow_reuse_address = True
+    request_queue_size = 128
+    daemon_threads = True
+    # Closing does not wait for the clients.
+    block_on_close = False
 
-
-class _Connection:
-    """One client: its request so far, then the unsent part of the response."""
-
-    def __init__(self, client: socket.socket, ends_s: float) -> None:
-        self.socket = client
-        self.ends_s = ends_s
-        self.request = b''
-        self.unsent: list[memoryview] = []
-        self.answered = False
-
-    def is_complete(self, received: bytes) -> bool:
-        """Whether the request is complete with ``received``."""
-        self.request += received
-        return (
-            not received
-            or b'\r\n\r\n' in self.request
-            or b'\n\n' in self.request
-            or len(self.request) > MAX_REQUEST_BYTES
-        )
-
-    def answer(self, *parts: bytes) -> None:
-        self.answered = True
-        self.unsent = [memoryview(part) for part in parts if part]
-
-    def send(self) -> bool:
-        """Send what the client accepts now; True once everything is sent."""
-        while self.unsent:
-            part = self.unsent[0]
-            sent = self.socket.send(part[:_SENT_AT_ONCE_BYTES])
-            self.unsent[0] = part[sent:]
-            if sent < len(part):
-                return False
-            del self.unsent[0]
-        return True
-
-
-class _Server:
-    def __init__(self, listener: socket.socket, text: Callable[[], str]) -> None:
-        self._listener = listener
+    def __init__(self, address: Address, text: Callable[[], str]) -> None:
+        """Raises OSError, and RuntimeError if there are too many threads; then nothing listens."""
+        self.address_family = socket.AF_INET6 if ':' in address.host else socket.AF_INET
         self._text = text
         #: The latest text and its bytes, shared by all slow readers.
         self._written = ('', b'')
-        #: The oldest first.
-        self._connections: dict[socket.socket, _Connection] = {}
-        self._selector = selectors.DefaultSelector()
-        self._woken, self._waker = socket.socketpair()
-        self._selector.register(listener, selectors.EVENT_READ)
-        self._selector.register(self._woken, selectors.EVENT_READ)
-        self._stopping = False
-        self._deaf = threading.Event()
-        self._thread = threading.Thread(target=self._run, name='rocksdb_tuner-metrics', daemon=True)
-
-    @property
-    def running(self) -> bool:
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Raises RuntimeError if there are too many threads; then nothing listens."""
+        self._writing = threading.Lock()
+        self._lock = threading.Lock()
+        #: Until when each may send its request, the oldest first; None: it gets its response.
+        self._ends_s: dict[socket.socket, Optional[float]] = {}
+        super().__init__(address, _Handler)
+        self.thread = threading.Thread(target=self._run, name='rocksdb_tuner-metrics', daemon=True)
         try:
-            self._thread.start()
+            self.thread.start()
         except RuntimeError:
-            self.stop()
+            self.server_close()
             raise
+
+    def server_bind(self) -> None:
+        if self.address_family == socket.AF_INET6:
+            # "::" means all addresses, independent of the operator's sysctl.
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
 
     def stop(self) -> None:
         """Returns once nothing listens any more."""
-        self._stopping = True
-        if self.running:
-            self._waker.send(b'x')
-            self._deaf.wait(_CLOSE_TIMEOUT_S)
-        else:
-            self._stop_listening()
-        if self._deaf.is_set():
-            self._woken.close()
-            self._waker.close()
+        if self.thread.is_alive():
+            self.shutdown()
+            self.thread.join(_CLOSE_TIMEOUT_S)
 
     def _run(self) -> None:
         try:
-            while not self._stopping:
-                self._look()
-            self._stop_listening()
-            while self._connections:
-                self._look()
+            self.serve_forever()
         except Exception:
             log.exception('metrics are no longer served')
         finally:
-            self._stop_listening()
-            for connection in tuple(self._connections.values()):
-                self._drop(connection)
-            self._selector.close()
+            self.server_close()
+            self._cut(float('inf'))
 
-    def _stop_listening(self) -> None:
-        if self._deaf.is_set():
-            return
-        for waiting in (self._listener, self._woken):
-            self._selector.unregister(waiting)
-        self._listener.close()
-        for connection in tuple(self._connections.values()):
-            if not connection.answered:
-                self._drop(connection)
-        self._deaf.set()
+    def service_actions(self) -> None:
+        """Called twice a second."""
+        self._cut(time.monotonic())
 
-    def _look(self) -> None:
-        ends_s = next((c.ends_s for c in self._connections.values()), None)
-        wait_s = None if ends_s is None else max(0.0, ends_s - time.monotonic())
-        for key, _ in self._selector.select(wait_s):
-            if key.fileobj is self._listener:
-                self._accept()
-            elif key.fileobj is not self._woken:
-                connection = self._connections.get(key.fileobj)  # type: ignore[call-overload]
-                # An earlier connection of this round may have taken its place.
-                if connection is not None:
-                    self._serve(connection)
-        now_s = time.monotonic()
-        for connection in [c for c in self._connections.values() if c.ends_s <= now_s]:
-            self._drop(connection)
+    def _cut(self, now_s: float) -> None:
+        """Close the connections whose request is late by then."""
+        with self._lock:
+            for client, ends_s in self._ends_s.items():
+                if ends_s is not None and ends_s <= now_s:
+                    _close(client)
 
-    def _accept(self) -> None:
+    def get_request(self) -> tuple[socket.socket, Any]:
         try:
-            client, _ = self._listener.accept()
-        except (BlockingIOError, ConnectionError):
-            return
-        except OSError as error:
-            log.debug('cannot accept a connection for metrics: %s', error)
+            return super().get_request()  # type: ignore[return-value]
+        except OSError:
             time.sleep(_PAUSE_S)
-            return
-        if len(self._connections) >= MAX_CONNECTIONS:
-            known = list(self._connections.values())
-            asking = [c for c in known if not c.answered]
-            self._drop((asking or known)[0])
-        client.setblocking(False)
-        connection = _Connection(client, time.monotonic() + REQUEST_TIMEOUT_S)
-        self._connections[client] = connection
-        self._selector.register(client, selectors.EVENT_READ)
-        # A scraper's request has usually arrived by now; it need not wait for another round.
-        self._serve(connection)
+            raise
 
-    def _serve(self, connection: _Connection) -> None:
-        try:
-            if not connection.answered:
-                if not connection.is_complete(connection.socket.recv(MAX_REQUEST_BYTES)):
-                    return
-                connection.answer(*self._answer(connection.request))
-                self._selector.modify(connection.socket, selectors.EVENT_WRITE)
-            if connection.send():
-                self._drop(connection)
-        except (BlockingIOError, InterruptedError):
-            return
-        except Exception as error:  # noqa: BLE001 - a client that went away ends nothing else
-            log.debug('a metrics client failed: %s', error)
-            self._drop(connection)
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            if len(self._ends_s) >= MAX_CONNECTIONS:
+                asking = [c for c, ends_s in self._ends_s.items() if ends_s is not None]
+                oldest = (asking or list(self._ends_s))[0]
+                del self._ends_s[oldest]
+                _close(oldest)
+            self._ends_s[request] = time.monotonic() + REQUEST_TIMEOUT_S
+        super().process_request(request, client_address)
 
-    def _drop(self, connection: _Connection) -> None:
-        del self._connections[connection.socket]
-        self._selector.unregister(connection.socket)
-        with contextlib.suppress(OSError):
-            connection.socket.shutdown(socket.SHUT_WR)
-        connection.socket.close()
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._ends_s.pop(request, None)
+        super().shutdown_request(request)
 
-    def _answer(self, request: bytes) -> Iterator[bytes]:
-        if not request:
-            return
-        handler = _Handler(request, self._body)
-        yield handler.head.getvalue()
-        yield handler.body
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base class'
+        log.debug('a metrics client failed: %s', sys.exc_info()[1])
 
-    def _body(self) -> bytes:
-        text = self._text()
-        if text is not self._written[0]:
-            self._written = text, text.encode('utf-8', 'replace')
-        return self._written[1]
+    def body(self, client: socket.socket) -> bytes:
+        """The response to a complete request."""
+        with self._lock:
+            if client in self._ends_s:
+                self._ends_s[client] = None
+        with self._writing:
+            text = self._text()
+            if text is not self._written[0]:
+                self._written = text, text.encode('utf-8', 'replace')
+            return self._written[1]
+
+
+def _close(client: socket.socket) -> None:
+    """End what its thread waits for."""
+    with contextlib.suppress(OSError):
+        client.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Parses one complete request; ``head`` and ``body`` are the response."""
-
-    def __init__(self, request: bytes, text: Callable[[], bytes]) -> None:
-        # Not the base class's, which would block reading from a socket.
-        self.client_address = ('', 0)
-        self.close_connection = True
-        self.rfile: Any = BytesIO(request)
-        self.wfile = self.head = BytesIO()
-        self.body = b''
-        self._text = text
-        if len(request) > MAX_REQUEST_BYTES:
-            self.requestline, self.request_version, self.command = '', 'HTTP/1.0', ''
-            self.send_error(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        else:
-            self.handle_one_request()
+    server: _Server
+    #: Of one read, and of sending a whole response.
+    timeout = REQUEST_TIMEOUT_S
 
     def do_GET(self) -> None:
         self._reply(with_body=True)
@@ -321,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND, f'Only {PATH} is served here')
             return
         try:
-            body = self._text()
+            body = self.server.body(self.connection)
         except Exception:
             log.exception('cannot write the metrics')
             self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, 'See the log of the manager')
@@ -331,4 +221,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header('Content-Length', str(len(body)))
         self.end_headers()
         if with_body:
-            self.body = body
+            self.wfile.write(body)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import NamedTuple, Optional
+from typing import Optional
 
 from ..advise.records import GroupFacts, OsdFacts
 from ..observe.signals import Signals
@@ -12,160 +11,54 @@ from ..present.phrases import options_in_use
 from ..workload.records import Workload, WorkloadClass
 from .exposition import Metric, labeled, metric
 
-
-class _OsdSignal(NamedTuple):
-    """The metric of an OSD signal."""
-
-    name: str
-    help: str
-    read: Callable[[Signals], Optional[float]]
-
-
-class _ClassFigure(NamedTuple):
-    """An aggregate over the OSDs of a device class that have a value."""
-
-    name: str
-    help: str
-    combine: Callable[[Iterable[float]], float]
-    read: Callable[[Signals], Optional[float]]
-
-
-def seconds(milliseconds: Optional[float]) -> Optional[float]:
-    return None if milliseconds is None else milliseconds / 1000
-
-
-def _db_used_ratio(signals: Signals) -> Optional[float]:
-    if signals.db_used_bytes is None or not signals.db_total_bytes:
-        return None
-    return signals.db_used_bytes / signals.db_total_bytes
-
-
+# fmt: off
+#: Metric of an OSD, its signal, help. Milliseconds are shown as seconds.
 _OSD_SIGNALS = (
-    _OsdSignal(
-        'osd_kv_sync_seconds',
-        'Mean duration of a kv_sync round.',
-        lambda s: seconds(s.kv_sync_ms),
-    ),
-    _OsdSignal(
-        'osd_kv_sync_busy_ratio',
-        'Share of time that the kv_sync thread is busy; at 1 it limits the writes of the OSD.',
-        lambda s: s.kv_sync_busy,
-    ),
-    _OsdSignal(
-        'osd_kv_flush_seconds',
-        'Mean duration of the device flush inside kv_sync.',
-        lambda s: seconds(s.kv_flush_ms),
-    ),
-    _OsdSignal(
-        'osd_commit_seconds',
-        'Mean time from submission of a transaction to BlueStore until it is durable.',
-        lambda s: seconds(s.commit_ms),
-    ),
-    _OsdSignal(
-        'osd_client_write_seconds',
-        'Mean latency of client writes.',
-        lambda s: seconds(s.op_w_latency_ms),
-    ),
-    _OsdSignal(
-        'osd_client_writes_per_second',
-        'Client writes to this OSD as a primary.',
-        lambda s: s.write_iops,
-    ),
-    _OsdSignal(
-        'osd_client_reads_per_second',
-        'Client reads from this OSD as a primary.',
-        lambda s: s.read_iops,
-    ),
-    _OsdSignal(
-        'osd_client_write_bytes_per_second',
-        'Bytes that clients write to this OSD as a primary.',
-        lambda s: s.write_bytes_per_s,
-    ),
-    _OsdSignal(
-        'osd_wal_bytes_per_second',
-        'Bytes that BlueFS writes to the write-ahead log of RocksDB.',
-        lambda s: s.wal_bytes_per_s,
-    ),
-    _OsdSignal(
-        'osd_sst_bytes_per_second',
-        'Bytes that BlueFS writes to SST files.',
-        lambda s: s.sst_bytes_per_s,
-    ),
-    _OsdSignal(
-        'osd_slow_bytes_per_second',
-        'Bytes that RocksDB writes to the slow device; included in WAL and SST bytes.',
-        lambda s: s.slow_bytes_per_s,
-    ),
-    _OsdSignal(
-        'osd_compaction_bytes_per_second',
-        'Bytes written by compaction, as reported by RocksDB or else estimated.',
-        lambda s: s.compaction_bytes_per_s,
-    ),
-    _OsdSignal(
-        'osd_db_write_amplification_ratio',
-        'WAL and SST bytes divided by WAL bytes.',
-        lambda s: s.db_write_amp,
-    ),
-    _OsdSignal('osd_db_used_bytes', 'Bytes used by RocksDB.', lambda s: s.db_used_bytes),
-    _OsdSignal(
-        'osd_db_total_bytes',
-        'Size of the dedicated DB device; absent if the DB is on the data device.',
-        lambda s: s.db_total_bytes,
-    ),
-    _OsdSignal(
-        'osd_slow_used_bytes',
-        'Bytes of RocksDB on the slow device (spillover).',
-        lambda s: s.slow_used_bytes,
-    ),
+    ('osd_kv_sync_seconds', 'kv_sync_ms', 'Mean duration of a kv_sync round.'),
+    ('osd_kv_sync_busy_ratio', 'kv_sync_busy',
+     'Share of time that the kv_sync thread is busy; at 1 it limits the writes of the OSD.'),
+    ('osd_kv_flush_seconds', 'kv_flush_ms', 'Mean duration of the device flush inside kv_sync.'),
+    ('osd_commit_seconds', 'commit_ms',
+     'Mean time from submission of a transaction to BlueStore until it is durable.'),
+    ('osd_client_write_seconds', 'op_w_latency_ms', 'Mean latency of client writes.'),
+    ('osd_client_writes_per_second', 'write_iops', 'Client writes to this OSD as a primary.'),
+    ('osd_client_reads_per_second', 'read_iops', 'Client reads from this OSD as a primary.'),
+    ('osd_client_write_bytes_per_second', 'write_bytes_per_s',
+     'Bytes that clients write to this OSD as a primary.'),
+    ('osd_wal_bytes_per_second', 'wal_bytes_per_s',
+     'Bytes that BlueFS writes to the write-ahead log of RocksDB.'),
+    ('osd_sst_bytes_per_second', 'sst_bytes_per_s', 'Bytes that BlueFS writes to SST files.'),
+    ('osd_slow_bytes_per_second', 'slow_bytes_per_s',
+     'Bytes that RocksDB writes to the slow device; included in WAL and SST bytes.'),
+    ('osd_compaction_bytes_per_second', 'compaction_bytes_per_s',
+     'Bytes written by compaction, as reported by RocksDB or else estimated.'),
+    ('osd_db_write_amplification_ratio', 'db_write_amp', 'WAL and SST bytes divided by WAL bytes.'),
+    ('osd_db_used_bytes', 'db_used_bytes', 'Bytes used by RocksDB.'),
+    ('osd_db_total_bytes', 'db_total_bytes',
+     'Size of the dedicated DB device; absent if the DB is on the data device.'),
+    ('osd_slow_used_bytes', 'slow_used_bytes',
+     'Bytes of RocksDB on the slow device (spillover).'),
 )
-
-
-_CLASS_FIGURES = (
-    _ClassFigure(
-        'device_class_kv_sync_max_seconds',
-        'Maximum mean duration of a kv_sync round of any OSD.',
-        max,
-        lambda s: seconds(s.kv_sync_ms),
-    ),
-    _ClassFigure(
-        'device_class_kv_sync_busy_max_ratio',
-        'Maximum share of time that the kv_sync thread of any OSD is busy.',
-        max,
-        lambda s: s.kv_sync_busy,
-    ),
-    _ClassFigure(
-        'device_class_db_used_max_ratio',
-        'Maximum usage of the DB device of any OSD.',
-        max,
-        _db_used_ratio,
-    ),
-    _ClassFigure(
-        'device_class_wal_bytes_per_second',
-        'Bytes that BlueFS writes to write-ahead logs, summed over reporting OSDs.',
-        sum,
-        lambda s: s.wal_bytes_per_s,
-    ),
-    _ClassFigure(
-        'device_class_sst_bytes_per_second',
-        'Bytes that BlueFS writes to SST files, summed over reporting OSDs.',
-        sum,
-        lambda s: s.sst_bytes_per_s,
-    ),
-    _ClassFigure(
-        'device_class_compaction_bytes_per_second',
-        'Bytes written by compaction, summed over reporting OSDs.',
-        sum,
-        lambda s: s.compaction_bytes_per_s,
-    ),
+#: The same for a device class, with the aggregate over its OSDs that have a value.
+_CLASS_SIGNALS: tuple[tuple[str, str, str, Callable[[Iterable[float]], float]], ...] = (
+    ('device_class_kv_sync_max_seconds', 'kv_sync_ms',
+     'Maximum mean duration of a kv_sync round of any OSD.', max),
+    ('device_class_kv_sync_busy_max_ratio', 'kv_sync_busy',
+     'Maximum share of time that the kv_sync thread of any OSD is busy.', max),
+    ('device_class_db_used_max_ratio', 'db_used_ratio',
+     'Maximum usage of the DB device of any OSD.', max),
+    ('device_class_wal_bytes_per_second', 'wal_bytes_per_s',
+     'Bytes that BlueFS writes to write-ahead logs, summed over reporting OSDs.', sum),
+    ('device_class_sst_bytes_per_second', 'sst_bytes_per_s',
+     'Bytes that BlueFS writes to SST files, summed over reporting OSDs.', sum),
+    ('device_class_compaction_bytes_per_second', 'compaction_bytes_per_s',
+     'Bytes written by compaction, summed over reporting OSDs.', sum),
 )
-
-
+# fmt: on
 #: The signals, osd_info, newest report, pending restart, and two of the forecast.
 SERIES_PER_OSD = len(_OSD_SIGNALS) + 5
-
-
 #: The aggregates, device_class_info, and the number of OSDs.
-SERIES_PER_DEVICE_CLASS = len(_CLASS_FIGURES) + 2
+SERIES_PER_DEVICE_CLASS = len(_CLASS_SIGNALS) + 2
 
 
 def device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
@@ -187,14 +80,14 @@ def device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
         'OSDs in a device class.',
         [labeled(len(group.osds), device_class=group.device_class) for group in groups],
     )
-    for figure in _CLASS_FIGURES:
+    for name, signal, text, combine in _CLASS_SIGNALS:
         samples = []
         for group in groups:
-            read = [figure.read(osd.signals) for osd in group.osds if osd.signals]
+            read = [_read(osd.signals, signal) for osd in group.osds]
             known = [value for value in read if value is not None]
             if known:
-                samples.append(labeled(figure.combine(known), device_class=group.device_class))
-        yield metric(figure.name, figure.help, samples)
+                samples.append(labeled(combine(known), device_class=group.device_class))
+        yield metric(name, text, samples)
 
 
 def osds(osds: Sequence[OsdFacts]) -> Iterable[Metric]:
@@ -212,43 +105,46 @@ def osds(osds: Sequence[OsdFacts]) -> Iterable[Metric]:
             for osd in osds
         ],
     )
-    for signal in _OSD_SIGNALS:
-        yield _of_osds(signal.name, signal.help, osds, partial(_read, signal))
+    for name, signal, text in _OSD_SIGNALS:
+        yield _of_osds(name, text, osds, [_read(osd.signals, signal) for osd in osds])
     yield _of_osds(
         'osd_report_timestamp_seconds',
         'Time of the newest report of the OSD that was used.',
         osds,
-        lambda o: o.signals.sampled_s if o.signals else None,
+        [o.signals.sampled_s if o.signals else None for o in osds],
     )
     yield _of_osds(
         'osd_restart_pending',
         '1 if the OSD runs a different option string than the configured one, else 0.',
         osds,
-        lambda o: o.options.pending_restart if o.options else None,
+        [o.options.pending_restart if o.options else None for o in osds],
     )
     yield _of_osds(
         'osd_db_full_timestamp_seconds',
         'Forecast time at which the DB device is full.',
         osds,
-        lambda o: _full_s(o, earliest=False),
+        [o.forecast and _after(o.forecast.time_s, o.forecast.full_in_s) for o in osds],
     )
     yield _of_osds(
         'osd_db_full_earliest_timestamp_seconds',
         'Earliest forecast time at which the DB device is full (90% interval).',
         osds,
-        lambda o: _full_s(o, earliest=True),
+        [o.forecast and _after(o.forecast.time_s, o.forecast.full_earliest_s) for o in osds],
     )
 
 
-def _read(signal: _OsdSignal, osd: OsdFacts) -> Optional[float]:
-    return None if osd.signals is None else signal.read(osd.signals)
-
-
-def _full_s(osd: OsdFacts, *, earliest: bool) -> Optional[float]:
-    if osd.forecast is None:
+def _read(signals: Optional[Signals], name: str) -> Optional[float]:
+    if signals is None:
         return None
-    in_s = osd.forecast.full_earliest_s if earliest else osd.forecast.full_in_s
-    return None if in_s is None else osd.forecast.time_s + in_s
+    if name == 'db_used_ratio':
+        used, total = signals.db_used_bytes, signals.db_total_bytes
+        return None if used is None or not total else used / total
+    value: Optional[float] = getattr(signals, name)
+    return value / 1000 if value is not None and name.endswith('_ms') else value
+
+
+def _after(time_s: float, in_s: Optional[float]) -> Optional[float]:
+    return None if in_s is None else time_s + in_s
 
 
 def _workload(found: Optional[Workload]) -> str:
@@ -260,14 +156,11 @@ def _daemon(osd: OsdFacts) -> str:
 
 
 def _of_osds(
-    name: str, text: str, osds: Sequence[OsdFacts], read: Callable[[OsdFacts], Optional[float]]
+    name: str, text: str, osds: Sequence[OsdFacts], values: Sequence[Optional[float]]
 ) -> Metric:
-    return metric(
-        name,
-        text,
-        [
-            labeled(value, ceph_daemon=_daemon(osd))
-            for osd in osds
-            if (value := read(osd)) is not None
-        ],
-    )
+    samples = [
+        labeled(value, ceph_daemon=_daemon(osd))
+        for osd, value in zip(osds, values)
+        if value is not None
+    ]
+    return metric(name, text, samples)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Optional
+from typing import Callable, Optional
 
 from ..advise.records import Kind, Severity
 from ..operations.experiment.records import ExperimentState
@@ -27,8 +27,8 @@ from ..present.experiment import phase_of as experiment_phase
 from ..present.phrases import osds_finished
 from ..snapshot import Mode, Snapshot
 from ..version import VERSION
-from .exposition import Metric, labeled, metric, single, states
-from .osd_series import device_classes, osds, seconds
+from .exposition import Metric, exposition, labeled, metric, single, states
+from .osd_series import device_classes, osds
 
 #: Effect of an arm and both ends of its interval, in the order of `percent_of`.
 _ARM_FIGURES = (
@@ -65,7 +65,7 @@ def _module(snapshot: Snapshot, omitted_osds: int) -> Iterable[Metric]:
     yield single(
         'tick_cpu_seconds',
         'CPU time of a sampling with its share of the evaluations.',
-        seconds(sampling.tick_ms),
+        None if sampling.tick_ms is None else sampling.tick_ms / 1000,
     )
     yield single('osds', 'OSDs known to the module.', len(snapshot.osds))
     yield single('sampled_osds', 'OSDs with a usable sample.', sampling.osds)
@@ -178,3 +178,25 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
                 if value is not None
             ],
         )
+
+
+class MetricsText:
+    """The text of the newest snapshot, rendered once per snapshot.
+
+    Called in the endpoint's threads, one at a time; queries neither the cluster nor the serve
+    thread.
+    """
+
+    def __init__(self, snapshot: Callable[[], Snapshot], osd_limit: Callable[[], int]) -> None:
+        self._snapshot = snapshot
+        self._osd_limit = osd_limit
+        self._written_of: Optional[tuple[Snapshot, int]] = None
+        self._text = ''
+
+    def __call__(self) -> str:
+        snapshot, osd_limit = self._snapshot(), self._osd_limit()
+        written_of = self._written_of
+        if written_of is None or written_of[0] is not snapshot or written_of[1] != osd_limit:
+            self._text = exposition(metrics(snapshot, osd_limit))
+            self._written_of = snapshot, osd_limit
+        return self._text

@@ -22,14 +22,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from rocksdb_tuner import Module, StandbyModule
 from rocksdb_tuner.metrics.endpoint import (
     MAX_CONNECTIONS,
-    MAX_REQUEST_BYTES,
     REQUEST_TIMEOUT_S,
     Address,
     MetricsEndpoint,
     _Server,
 )
 from rocksdb_tuner.metrics.exposition import Metric
-from rocksdb_tuner.metrics.text import MetricsText
+from rocksdb_tuner.metrics.series import MetricsText
 from rocksdb_tuner.present.health import METRICS_UNAVAILABLE, health_checks
 from rocksdb_tuner.snapshot import Snapshot
 
@@ -287,7 +286,7 @@ def test_endless_request_is_refused_by_its_size(
     address = free_address()
     endpoint.follow(address)
     connection = sockets(address)
-    connection.sendall(b'GET /metrics HTTP/1.0\r\n' + b'X: ' + b'x' * MAX_REQUEST_BYTES)
+    connection.sendall(b'GET /metrics HTTP/1.0\r\n' + b'X: ' + b'x' * (1 << 16))
     assert b' 431 ' in connection.recv(4096)
 
 
@@ -347,7 +346,7 @@ def test_endpoint_whose_thread_ended_is_started_again(
     """It is neither reported as running nor does closing it wait."""
     address = free_address()
     with monkeypatch.context() as broken:
-        broken.setattr(_Server, '_look', lambda _: 1 / 0)
+        broken.setattr(_Server, 'service_actions', lambda _: 1 / 0)
         assert endpoint.follow(address) is None
         while any(thread.name == 'rocksdb_tuner-metrics' for thread in threading.enumerate()):
             time.sleep(0.01)
@@ -388,7 +387,7 @@ def test_text_is_rendered_once_per_snapshot_and_limit(
         limits.append(osd_limit)
         return ()
 
-    monkeypatch.setattr('rocksdb_tuner.metrics.text.metrics', metrics)
+    monkeypatch.setattr('rocksdb_tuner.metrics.series.metrics', metrics)
     text = MetricsText(lambda: shown[0], lambda: limit[0])
     text()
     text()
