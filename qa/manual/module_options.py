@@ -13,7 +13,7 @@ def reference() -> str:
     return '\n'.join(map(_described, SETTINGS))
 
 
-def _described(setting: Setting[object]) -> str:
+def _described(setting: Setting) -> str:
     lines = [heading(setting.name, '-'), wrapped(_sentence(setting.text), ''), '']
     if setting.detail:
         lines += [wrapped(f'{escaped(setting.detail)}.', ''), '']
@@ -25,7 +25,7 @@ def _sentence(text: str) -> str:
     return f'{escaped(text[0].upper() + text[1:])}.'
 
 
-def _fields(setting: Setting[object]) -> Iterator[tuple[str, str]]:
+def _fields(setting: Setting) -> Iterator[tuple[str, str]]:
     value = setting.default
     shown = str(value).lower() if isinstance(value, bool) else value
     yield 'Type', f'``{setting.type}``'

@@ -14,13 +14,13 @@ from .advise.custom_profiles import CustomProfiles
 from .commands import Context, answer_module, guarded
 from .commands.context import OPERATOR
 from .metrics.endpoint import MetricsEndpoint
-from .metrics.standby import url, wanted_address
 from .metrics.series import MetricsText
+from .metrics.standby import url, wanted_address
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand
 from .observe.sample import ALL_OPERATIONS
 from .present.health import failing_checks, health_checks
-from .settings import METRICS_OSD_LIMIT, SETTINGS, read_mode, read_settings
+from .settings import SETTINGS, read, read_mode, read_settings
 from .snapshot import Mode
 from .steps import reason_of
 from .tuner import Tuner
@@ -70,7 +70,7 @@ class Module(MgrModule):
         self._metrics = MetricsEndpoint(
             MetricsText(
                 lambda: self._tuner.snapshot,
-                lambda: METRICS_OSD_LIMIT.read(self.get_module_option),
+                lambda: read('metrics_osd_limit', self.get_module_option),
             )
         )
         self._metrics_uri = ''

@@ -14,6 +14,9 @@ TIMEOUT_S = 30.0
 WAITING_MAX = 64
 BATCH_MAX = 8
 
+#: The reason of a BusyError.
+NOT_SAMPLED = 'the module has not sampled the cluster yet; try again in a moment'
+
 _T = TypeVar('_T')
 
 

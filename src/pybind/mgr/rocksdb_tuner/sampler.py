@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Callable, Mapping, Optional, Protocol
+from typing import Callable, Mapping, Optional
 
-from .mgr.protocols import ClusterReader, CounterReader
+from .mgr.protocols import Cluster
 from .observe.history import choose_interval
 from .observe.load_history import PoolHistory, PoolRates, WorkHistory
 from .observe.observer import Observer
@@ -33,42 +33,44 @@ IDLE_DETAIL_ROUNDS = 2
 _NO_WORKLOADS = Recognition(per_osd={}, per_group={})
 
 
-class SampleSource(CounterReader, ClusterReader, Protocol):
-    """The source of samples."""
-
-
 class Sampler:
     """Samples every OSD at an interval; its steps fail independently."""
 
     def __init__(
         self,
-        cluster: SampleSource,
+        cluster: Cluster,
         steps: Steps,
         record: Callable[[Callable[[int], Optional[Sample]], float], None],
     ) -> None:
         """``record`` stores the newest samples for the verdict on a rollout."""
         self._cluster, self._steps, self._record = cluster, steps, record
-        self.observer = Observer()
-        self.starts = StartWatch()
         #: For charts only.
         self.trends = Trends()
         #: For plans of experiments.
         self.work = WorkHistory()
+        #: As of the newest sample.
+        self.reports = DEFAULT
+        #: Time of the newest signals.
+        self.observed_s: Optional[float] = None
+        self._sampled_s: Optional[float] = None
+        self._forget(0.0)
+
+    def _forget(self, interval_s: float) -> None:
+        """Begin anew, at the configured interval."""
+        self.observer = Observer()
+        self.starts = StartWatch()
         self._pools = PoolHistory()
         self.pool_rates: Mapping[int, PoolRates] = {}
         self.classifier = Classifier()
         self.recognition = _NO_WORKLOADS
-        self._sampled_s: Optional[float] = None
-        #: Time of the newest signals.
-        self.observed_s: Optional[float] = None
+        self.trends.clear()
+        self.work.clear()
         self._rounds = 0
-        #: As of the newest sample.
-        self.reports = DEFAULT
         #: When all counters of all OSDs were last read.
         self._full_s: Optional[float] = None
         #: Whether the newest sample has new counters only of OSDs whose work changed.
         self.partial = False
-        self.interval_s = choose_interval(0, None, 0.0)
+        self.interval_s = choose_interval(0, None, interval_s)
         #: CPU time of a sample with its share of the evaluations: mean since the one before last.
         self.cost_s: Optional[float] = None
         self._costs_s: list[float] = []
@@ -91,22 +93,8 @@ class Sampler:
 
     def rest(self, settings: Settings, now_s: float) -> None:
         """Mode off: read no counters and drop all data."""
-        if self._rounds:
-            self.observer = Observer()
-            self.starts = StartWatch()
-            self._pools = PoolHistory()
-            self.pool_rates = {}
-            self.classifier = Classifier()
-            self.recognition = _NO_WORKLOADS
-            self.trends.clear()
-            self.work.clear()
         self._sampled_s = now_s
-        self._full_s = None
-        self.partial = False
-        self._rounds = 0
-        self.cost_s = None
-        self._costs_s.clear()
-        self.interval_s = choose_interval(0, None, settings.sample_interval_s)
+        self._forget(settings.sample_interval_s)
 
     @property
     def settling(self) -> bool:

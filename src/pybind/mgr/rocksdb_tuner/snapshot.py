@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Annotated, Optional, TypedDict
+from typing import Annotated, Optional
 
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .advise.weighing import Assessment
@@ -57,21 +57,6 @@ class Sampling:
         'Whether OSDs report often enough: ok, slow (too rarely to be judged) or none; null '
         'if unknown, as in offline.',
     ] = None
-
-
-class ShownOperations(TypedDict):
-    """The fields of a snapshot that show operations, by name."""
-
-    rollout: Optional[RolloutState]
-    rollout_acknowledged: bool
-    rollout_waits: Optional[str]
-    campaign: Optional[CampaignState]
-    campaign_waits: Optional[str]
-    campaign_waits_for: Optional[str]
-    experiment: Optional[ExperimentState]
-    experiment_waits: Optional[str]
-    history: tuple[HistoryRecord, ...]
-    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True)

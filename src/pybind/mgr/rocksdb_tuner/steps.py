@@ -67,13 +67,12 @@ class Steps:
 
     def run(self, step: str, work: Callable[[], object]) -> bool:
         """Run ``work``; whether it succeeded."""
-        try:
+
+        def succeeded() -> bool:
             work()
-        except Exception as error:  # noqa: BLE001 - reported by `failing`
-            self.failed(step, error)
-            return False
-        self.works(step)
-        return True
+            return True
+
+        return self.value(step, succeeded, False)
 
     def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
         """The result of ``work``, or ``otherwise`` if it raises."""
@@ -87,12 +86,11 @@ class Steps:
 
     def failed(self, step: str, error: Exception) -> None:
         """Record a failure of ``step``, and log it if it is new."""
-        now_s = self._clock()
-        refused = isinstance(error, CommandError)
-        reason = reason_of(error)
+        now_s, refused = self._clock(), isinstance(error, CommandError)
         known = self._failing.get(step)
         since_s = now_s if known is None else min(known.since_s, now_s)
-        self._failing = {**self._failing, step: StepFailure(step, reason, since_s, refused)}
+        failure = StepFailure(step, reason_of(error), since_s, refused)
+        self._failing = {**self._failing, step: failure}
         kind = (step, type(error).__name__, _place(error))
         logged_s = self._logged_s.get(kind)
         if logged_s is not None and 0 <= now_s - logged_s < LOG_AGAIN_S:

@@ -12,73 +12,44 @@ replaced as a whole) and submit changes through `submit`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Optional, Protocol, TypeVar
+from functools import partial
+from typing import Optional, TypeVar
 
 from .advise.custom_profiles import CustomProfiles
 from .collection.records import Collection
 from .deep.reader import DeepStatsReader
 from .evaluate import unknown_manager
 from .knowledge import loader
-from .mgr.protocols import (
-    Announcements,
-    Audit,
-    ClusterReader,
-    ConfigStore,
-    CounterReader,
-    Orchestrator,
-    OsdCommands,
-    OsdQuestions,
-    ReportReader,
-    Store,
-    Upgrades,
-)
+from .mgr.protocols import Cluster, Store
 from .observe.load_history import WorkHistory
 from .observe.trend import Trends
 from .operations.compaction.plan import CampaignPlan
 from .operations.compaction.records import CampaignRequest
 from .operations.phases import Permission
-from .options.releases import release_of
-from .requests import BusyError, Requests
+from .requests import NOT_SAMPLED, BusyError, Requests
 from .sampler import Sampler
 from .settings import Settings
 from .snapshot import Mode, Snapshot
 from .steps import Steps
-from .tick.auto_apply import AutoApply
+from .tick.auto_apply import AutoApply, remember
 from .tick.current_settings import ClusterState, CurrentSettings, Permissions
-from .tick.evaluation import Evaluation, Published
+from .tick.evaluation import Evaluation, Published, Schedule
 from .tick.operation_control import OperationControl
 from .tick.queries import (
-    Actors,
     DeepStatsRequests,
     OsdQueries,
+    Queries,
     Start,
+    find_sender,
     in_a_thread,
 )
-from .tick.schedule import Schedule
-from .tick.winners import Winners
 
 #: Seconds between two ticks while an operation is under way.
 ROLLOUT_PERIOD_S = 2.0
 
 _T = TypeVar('_T')
-
-
-class Cluster(
-    CounterReader,
-    ReportReader,
-    ClusterReader,
-    ConfigStore,
-    OsdCommands,
-    OsdQuestions,
-    Orchestrator,
-    Upgrades,
-    Audit,
-    Announcements,
-    Protocol,
-):
-    """All cluster interfaces of the module."""
 
 
 class Tuner:
@@ -106,10 +77,7 @@ class Tuner:
         ``run_in_background`` starts work that waits for an OSD or a monitor.
         """
         self.cluster, self.clock, self.monotonic = cluster, wall_clock, monotonic
-        self.manager_version, self.manager_release = manager_version, manager_release
-        release = release_of(manager_version, manager_release)
-        manager = f'Ceph {manager_version} ({manager_release})'
-        unknown = None if release else unknown_manager(manager)
+        unknown = unknown_manager(manager_version, manager_release)
         self.steps = Steps(wall_clock)
         self.current = CurrentSettings(
             read_settings, read_mode or (lambda: read_settings().mode), self.steps
@@ -120,10 +88,12 @@ class Tuner:
         self.sampler = Sampler(cluster, self.steps, self.operations.record)
         self.cluster_state = ClusterState(cluster, self.steps)
         self.permissions = Permissions(
-            cluster, self.steps, self.current, self.sampler, known_release=release is not None
+            cluster, self.steps, self.current, self.sampler, known_release=unknown is None
         )
-        self.winners = Winners(CustomProfiles(store), cluster.fsid, self.operations.start)
-        self.operations.experiment.on_winner = self.winners.remember
+        profiles = CustomProfiles(store)
+        self.operations.experiment.on_winner = lambda state: remember(
+            state, cluster.fsid(), profiles
+        )
         self.auto_apply = AutoApply(self.operations, cluster, monotonic)
         self.evaluation = Evaluation(
             self.sampler,
@@ -132,30 +102,24 @@ class Tuner:
             self.current,
             self.permissions,
             self.steps,
-            CustomProfiles(store),
-            self.auto_apply.update,
-            release=release.name if release else None,
-            unknown_manager=unknown,
+            profiles,
+            manager_version=manager_version,
+            manager_release=manager_release,
         )
         self.schedule = Schedule()
         self.osd_queries = OsdQueries(cluster, self.steps, wall_clock, run_in_background)
+        reader = DeepStatsReader(cluster, store)
         self.deep_stats = DeepStatsRequests(
-            DeepStatsReader(cluster, store),
+            reader,
             cluster,
             run_in_background,
             clock=wall_clock,
             monotonic=monotonic,
-            read_mode=self.current.mode,
+            read_mode=self.current.read_mode,
             compacting=lambda: self.operations.compacting,
             unknown_manager=unknown,
         )
-        self.actors = Actors(
-            cluster,
-            run_in_background,
-            self.operations.name_actor,
-            clock=wall_clock,
-            sleep=sleep,
-        )
+        self._audit_log, self._sleep = Queries(1, run_in_background), sleep
         self.requests = Requests()
         #: What has to be loaded, by step name and in this order; retried at every tick.
         self._to_load: dict[str, Callable[[], object]] = {
@@ -163,12 +127,11 @@ class Tuner:
             'stored rollout': self.operations.driver.load,
             'stored experiment': self.operations.experiment.load,
             'stored campaign': self.operations.campaign.load,
-            'stored notes': self.deep_stats.load,
+            'stored notes': reader.load,
             'announcements': self.operations.announce_taken_over,
         }
-        nothing = self.evaluation.snapshot_of(Settings(mode=Mode.OFF), (), wall_clock())
         #: The newest snapshot with its inputs; safe to read from any thread.
-        self.published = Published(nothing)
+        self.published = self.evaluation.nothing_yet(wall_clock())
 
     @property
     def snapshot(self) -> Snapshot:
@@ -190,9 +153,9 @@ class Tuner:
 
         Raises BusyError before the first tick.
         """
-        found = (of or self.published).collection(self.manager_version, self.manager_release)
+        found = (of or self.published).collection()
         if found is None:
-            raise BusyError('the module has not sampled the cluster yet; try again in a moment')
+            raise BusyError(NOT_SAMPLED)
         return found
 
     @property
@@ -233,7 +196,7 @@ class Tuner:
         """Discard pending queries; the module ends."""
         self.osd_queries.drop()
         self.deep_stats.drop()
-        self.actors.drop()
+        self._audit_log.drop()
 
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.
@@ -269,8 +232,9 @@ class Tuner:
             run('OSD reports', lambda: self.permissions.check_reports(now_s))
         self.operations.reports = self.permissions.report_interval
         allowed = self.permissions.decide(settings, now_s)
-        run('rollout', lambda: self._drive_rollout(settings, now_s, allowed))
-        run('experiment', lambda: self._drive_experiment(now_s))
+        operations = self.operations
+        run('rollout', lambda: self._driven(operations.drive_rollout(settings, now_s, allowed)))
+        run('experiment', lambda: self._driven(operations.drive_experiment(now_s)))
         run('compaction campaign', lambda: self._drive_campaign(now_s, allowed))
         # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
@@ -296,9 +260,12 @@ class Tuner:
         )
         if sampled:
             self.sampler.charge(time.thread_time() - cpu_before_s, evaluated=evaluated)
-        if evaluated:
-            self._act_on_advice(settings, now_s)
-        run('audit log', self.actors.take_answers)
+        if evaluated and self.permissions.may_auto_apply():
+            advised = self.snapshot.recommendations
+            if settings.mode is Mode.AUTO_APPLY:
+                run('auto-apply', lambda: self.auto_apply.start_due(settings, advised))
+            run('adoption', lambda: self.auto_apply.adopt(advised, now_s))
+        run('audit log', self._audit_log.take_answers)
         self._show_changes(now_s)
         self._ask_osds(now_s, may_ask=sampled and reads)
 
@@ -306,13 +273,20 @@ class Tuner:
         """Run operators' requests without a tick; only in the serve thread."""
         self.requests.take()
 
-    def _drive_rollout(self, settings: Settings, now_s: float, allowed: Permission) -> None:
-        if self.operations.drive_rollout(settings, now_s, allowed):
+    def _driven(self, ended: bool) -> None:
+        if ended:
             self.cluster_state.options.entries_changed()
 
-    def _drive_experiment(self, now_s: float) -> None:
-        if self.operations.drive_experiment(now_s):
-            self.cluster_state.options.entries_changed()
+    def find_actor(self, change_id: str, command: Mapping[str, object]) -> None:
+        """Name the client whose command started a change, once it is known; in the serve thread."""
+        taken_s = self.clock()
+
+        def take(found: Optional[str]) -> None:
+            if found is not None:
+                self.operations.name_actor(change_id, found)
+
+        ask = partial(find_sender, self.cluster, command, taken_s, self._sleep)
+        self._audit_log.ask(0, ask, take)
 
     def preview(self, request: CampaignRequest) -> CampaignPlan:
         """What a campaign would take now, in the serve thread; nothing changes."""
@@ -324,15 +298,6 @@ class Tuner:
         if done_id is not None:
             # The recommendation predates the end of the campaign: it must not be applied again.
             self._publish(self.snapshot.without_recommendation(done_id))
-
-    def _adopt(self, now_s: float) -> None:
-        operations = self.operations
-        self.winners.adopt(
-            operations.experiment.state,
-            operations.driver.state,
-            self.snapshot.recommendations,
-            now_s,
-        )
 
     def _rest(self, settings: Settings, now_s: float) -> None:
         """Stop reading: mode off."""
@@ -359,17 +324,10 @@ class Tuner:
         if settings.mode is not Mode.OFF:
             self.sampler.classify_osds(now_s)
         self.published = self.evaluation.evaluate(cluster_map, settings, now_s)
+        self.auto_apply.update(self.snapshot.recommendations)
         if not self.steps.fails('advice'):
             self.schedule.done(basis, now_s, paces_changed=paces_changed)
         return True
-
-    def _act_on_advice(self, settings: Settings, now_s: float) -> None:
-        if not self.permissions.may_auto_apply():
-            return
-        if settings.mode is Mode.AUTO_APPLY:
-            advised = self.snapshot.recommendations
-            self.steps.run('auto-apply', lambda: self.auto_apply.start_due(settings, advised))
-        self.steps.run('adoption', lambda: self._adopt(now_s))
 
     def _ask_osds(self, now_s: float, *, may_ask: bool) -> None:
         """Query OSDs, but not during a campaign: a compacting Pacific OSD answers nothing else."""

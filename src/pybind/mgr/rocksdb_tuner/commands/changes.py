@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Callable, Optional
 
 from ..advise.experiment_plan import Grounds, PlannedExperiment, Question, plan_for
@@ -18,7 +20,7 @@ from ..operations.experiment.results import measured_arms
 from ..operations.phases import OperationState
 from ..present.advice import plan_of
 from ..present.operations import LastOperations
-from ..requests import BusyError
+from ..requests import NOT_SAMPLED, BusyError
 from ..snapshot import Mode
 from ..units import natural
 from .command import PREFIX, Answer, shown
@@ -55,7 +57,7 @@ def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) 
         )
     snapshot = context.snapshot
     if context.tuner.published.inputs is None:
-        raise BusyError('the module has not sampled the cluster yet; try again in a moment')
+        raise BusyError(NOT_SAMPLED)
     if snapshot.release is None:
         raise CommandRefusedError(
             errno.EOPNOTSUPP, 'the module changes nothing under a manager of an unknown release'
@@ -78,25 +80,23 @@ def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) 
 
 
 def rollback(context: Context, rollout_id: Optional[str] = None) -> Answer:
-    actor = context.actor
-    context.tuner.submit(lambda: context.tuner.operations.rollback(rollout_id, actor))
-    return operation_now(context)
+    return _done(context, partial(context.tuner.operations.rollback, rollout_id, context.actor))
 
 
 def operation_pause(context: Context) -> Answer:
-    actor = context.actor
-    context.tuner.submit(lambda: context.tuner.operations.pause(actor))
-    return operation_now(context)
+    return _done(context, partial(context.tuner.operations.pause, context.actor))
 
 
 def operation_resume(context: Context) -> Answer:
-    context.tuner.submit(context.tuner.operations.resume)
-    return operation_now(context)
+    return _done(context, context.tuner.operations.resume)
 
 
 def operation_abort(context: Context) -> Answer:
-    actor = context.actor
-    context.tuner.submit(lambda: context.tuner.operations.abort(actor))
+    return _done(context, partial(context.tuner.operations.abort, context.actor))
+
+
+def _done(context: Context, work: Callable[[], object]) -> Answer:
+    context.tuner.submit(work)
     return operation_now(context)
 
 
@@ -112,21 +112,23 @@ def _compact(
 def _start(
     context: Context, sent: Mapping[str, object], begin: Callable[[], OperationState]
 ) -> Answer:
-    actor = context.actor
+    unknown_actor = context.actor == OPERATOR
 
     def start() -> None:
         change_id = begin().operation_id
-        if actor == OPERATOR:
-            context.tuner.actors.find(change_id, sent)
+        if unknown_actor:
+            context.tuner.find_actor(change_id, sent)
 
-    context.tuner.submit(start)
-    return operation_now(context)
+    return _done(context, start)
 
 
 def operation_now(context: Context) -> Answer:
     operations = context.tuner.operations
     last = LastOperations(
-        *operations.changes, operations.campaign_waits_for, operations.experiment.state
+        operations.driver.state,
+        operations.campaign.state,
+        operations.campaign.waits_for,
+        operations.experiment.state,
     )
     return shown('operation', last)
 
@@ -148,7 +150,7 @@ def experiment_plan(
     min_effect: Optional[str] = None,
     max_duration: Optional[str] = None,
 ) -> Answer:
-    planned = _planned(context, _question(who, arms, signal, min_effect, max_duration))
+    planned = _planned(context, who, arms, signal, min_effect, max_duration)
     return shown('experiment-plan', planned)
 
 
@@ -162,29 +164,11 @@ def experiment_start(
     dry_run: bool = False,
     adopt: bool = False,
 ) -> Answer:
-    planned = _planned(context, _question(who, arms, signal, min_effect, max_duration))
+    planned = _planned(context, who, arms, signal, min_effect, max_duration)
     if dry_run:
         return shown('experiment-plan', planned)
     request = request_of(planned, context.actor, adopt=adopt)
-    context.tuner.submit(lambda: context.tuner.operations.start_experiment(request))
-    return operation_now(context)
-
-
-def _question(
-    who: Optional[str],
-    arms: Optional[str],
-    signal: Optional[str],
-    min_effect: Optional[str],
-    max_duration: Optional[str],
-) -> Question:
-    known = Question()
-    return Question(
-        who=who,
-        arms=() if arms is None else tuple(name.strip() for name in arms.split(',')),
-        signal=signal,
-        min_effect=known.min_effect if min_effect is None else _share(min_effect),
-        max_duration_s=known.max_duration_s if max_duration is None else _seconds(max_duration),
-    )
+    return _done(context, lambda: context.tuner.operations.start_experiment(request))
 
 
 def _share(text: str) -> float:
@@ -210,11 +194,27 @@ def _seconds(text: str) -> float:
     return count * _UNITS_S[unit]
 
 
-def _planned(context: Context, question: Question) -> PlannedExperiment:
+def _planned(
+    context: Context,
+    who: Optional[str],
+    arms: Optional[str],
+    signal: Optional[str],
+    min_effect: Optional[str],
+    max_duration: Optional[str],
+) -> PlannedExperiment:
+    question = Question(
+        who=who,
+        arms=() if arms is None else tuple(name.strip() for name in arms.split(',')),
+        signal=signal,
+    )
+    if min_effect is not None:
+        question = replace(question, min_effect=_share(min_effect))
+    if max_duration is not None:
+        question = replace(question, max_duration_s=_seconds(max_duration))
     published, settings = context.tuner.published, context.settings()
     snapshot, inputs = published.snapshot, published.inputs
     if inputs is None:
-        raise BusyError('the module has not sampled the cluster yet; try again in a moment')
+        raise BusyError(NOT_SAMPLED)
     return plan_for(
         question,
         Grounds(

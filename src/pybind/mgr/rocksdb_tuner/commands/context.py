@@ -1,9 +1,6 @@
 """The context of command handlers.
 
-Errors that are reported to the client of a command.
-
-A text that takes long to render: concurrent requests share it.
-"""
+Errors that are reported to the client of a command."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from ..operations.errors import OperationRefused
 from ..options.verdict import BadQuestionError
 from ..plan.entries import reaches
 from ..requests import BusyError
-from ..settings import SERVED, ReadOption, SettingError, Settings, read_mode, read_settings
+from ..settings import ReadOption, SettingError, Settings, read, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
 from ..tuner import Tuner
 from ..units import natural
@@ -47,36 +44,6 @@ REPORTED = (
     BadQuestionError,
     SettingError,
 )
-
-
-class SharedText:
-    """A request for a text that is already being rendered waits for it and shares it.
-
-    So any number of readers uses at most one core. Nothing is cached without waiting readers.
-    """
-
-    def __init__(self) -> None:
-        self._turn = threading.Lock()
-        self._count = threading.Lock()
-        self._asking = 0
-        self._written: Optional[tuple[tuple[object, ...], str]] = None
-
-    def get(self, key: tuple[object, ...], write: Callable[[], str]) -> str:
-        """The text of ``key``, whose parts are compared by identity."""
-        with self._count:
-            self._asking += 1
-        try:
-            with self._turn:
-                written = self._written
-                if written is None or any(a is not b for a, b in zip(written[0], key)):
-                    written = self._written = key, write()
-                return written[1]
-        finally:
-            with self._count:
-                self._asking -= 1
-                if not self._asking:
-                    self._written = None
-
 
 #: The actor until the audit log names the client, which the mgr does not pass to modules.
 OPERATOR = 'operator'
@@ -104,7 +71,8 @@ class Context:
         self.profiles = profiles
         self.set_mode = set_mode
         self.metrics_url = metrics_url
-        self.reports = SharedText()
+        #: A report takes long: any number of readers uses at most one core.
+        self.writing_report = threading.Lock()
         #: The actor of each thread, unless it is the command line.
         self._caller = threading.local()
         #: Until when the tab is reported as missing, on the monotonic clock.
@@ -126,7 +94,7 @@ class Context:
         return read_mode(self._option)
 
     def metrics_enabled(self) -> bool:
-        return SERVED.read(self._option)
+        return bool(read('metrics', self._option))
 
     @property
     def actor(self) -> str:
@@ -182,10 +150,6 @@ def osd_number(text: str) -> int:
     if number is None:
         raise CommandRefusedError(errno.EINVAL, f'invalid OSD id "{text}": use "3" or "osd.3"')
     return number
-
-
-def osd_number_if_any(text: Optional[str]) -> Optional[int]:
-    return None if text is None else osd_number(text)
 
 
 def who_of(who: Optional[str], osds: Sequence[OsdFacts]) -> tuple[str, tuple[OsdFacts, ...]]:

@@ -15,7 +15,7 @@ from ..advise.whatif.tree import tree
 from ..options.verdict import all_options, find_option, judge_for
 from ..workload.records import WorkloadClass
 from .command import Answer, shown
-from .context import CommandRefusedError, Context, osd_number_if_any
+from .context import CommandRefusedError, Context, osd_number
 
 
 def model(
@@ -44,7 +44,7 @@ def model(
         key_size=key_size,
         cfs=cfs,
     )
-    osd_id = osd_number_if_any(osd)
+    osd_id = None if osd is None else osd_number(osd)
     situation = find_situation(context.snapshot.osds, osd_id, release, overrides)
     return shown('model', tree(options, situation))
 
@@ -63,22 +63,20 @@ def check(
 ) -> Answer:
     targets = subjects(
         context.snapshot.osds,
-        osd_id=osd_number_if_any(osd),
+        osd_id=None if osd is None else osd_number(osd),
         device_class=device_class,
         release=release,
         overrides=read_overrides(
             cores=cores, db_size=db_size, wal_size=wal_size, memory=memory, cfs=cfs
         ),
     )
-    verdict = judge_for(options, targets)
-    return shown('check', verdict)
+    return shown('check', judge_for(options, targets))
 
 
 def explain(context: Context, option: Optional[str] = None) -> Answer:  # noqa: ARG001 - of no cluster
     if option is None:
         return shown('explain-ls', tuple(all_options().values()))
-    found = find_option(option)
-    return shown('explain', found)
+    return shown('explain', find_option(option))
 
 
 def profile_ls(context: Context) -> Answer:
@@ -86,8 +84,7 @@ def profile_ls(context: Context) -> Answer:
 
 
 def profile_show(context: Context, name: str) -> Answer:
-    profile = _profile(context, name)
-    return shown('profile-show', profile)
+    return shown('profile-show', _profile(context, name))
 
 
 def profile_diff(
@@ -97,11 +94,12 @@ def profile_diff(
     osd: Optional[str] = None,
     release: Optional[str] = None,
 ) -> Answer:
-    osd_id = osd_number_if_any(osd)
+    osd_id = None if osd is None else osd_number(osd)
     second = None if other is None else _profile(context, other)
     first = _profile(context, name)
-    compared = compare(*sides(context.snapshot.osds, first, second, osd_id, release))
-    return shown('profile-diff', compared)
+    return shown(
+        'profile-diff', compare(*sides(context.snapshot.osds, first, second, osd_id, release))
+    )
 
 
 def profile_derive(
@@ -117,15 +115,14 @@ def profile_derive(
     overrides = read_overrides(
         workload=workload, cores=cores, db_size=db_size, wal_size=wal_size, memory=memory
     )
-    osd_id = osd_number_if_any(osd)
-    derived = derive(find_situation(context.snapshot.osds, osd_id, release, overrides))
-    return shown('profile-derive', derived)
+    osd_id = None if osd is None else osd_number(osd)
+    situation = find_situation(context.snapshot.osds, osd_id, release, overrides)
+    return shown('profile-derive', derive(situation))
 
 
 def profile_add(context: Context, inbuf: Optional[str] = None) -> Answer:
     own = decode_custom_profile(inbuf)
-    added = context.tuner.submit(lambda: context.profiles.add(own))
-    return shown('profile-show', added)
+    return shown('profile-show', context.tuner.submit(lambda: context.profiles.add(own)))
 
 
 def profile_rm(context: Context, name: str) -> Answer:

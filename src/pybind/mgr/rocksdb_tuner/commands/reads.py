@@ -53,8 +53,8 @@ def osd_deep(
     number = osd_number(osd_id)
     # Fail early for an unknown OSD.
     facts_of(context.snapshot, number)
-    statistics = context.tuner.deep_stats.read(number)
-    return shown('osd-detail', detail_of(context.snapshot, number, statistics))
+    found = context.tuner.deep_stats.read(number)
+    return shown('osd-detail', detail_of(context.snapshot, number, found))
 
 
 def workload(
@@ -94,13 +94,12 @@ def report(context: Context, anonymous: bool = False) -> Answer:
     published = context.tuner.published
 
     def write(form: Format) -> str:
-        pretty = form is Format.JSON_PRETTY
-        return context.reports.get(
-            (published, anonymous, pretty),
-            lambda: reports.report(
-                context.tuner.collection(published), anonymous=anonymous, pretty=pretty
-            ),
-        )
+        with context.writing_report:
+            return reports.report(
+                context.tuner.collection(published),
+                anonymous=anonymous,
+                pretty=form is Format.JSON_PRETTY,
+            )
 
     return write
 
@@ -109,10 +108,11 @@ def doctor(context: Context) -> Answer:
     published = context.tuner.published
     snapshot = replace(published.snapshot, failing=context.tuner.steps.failing)
     inputs = published.inputs
+    reason = None if inputs is None else inputs.orchestrator_reason
     environment = Environment(
         host=None if inputs is None else inputs.host,
-        orchestrated=None if inputs is None else inputs.orchestrator_reason is None,
-        orchestrator_reason=None if inputs is None else inputs.orchestrator_reason,
+        orchestrated=None if inputs is None else reason is None,
+        orchestrator_reason=reason,
         tab_unplaced=context.tab_is_missing,
         metrics_url=context.metrics_url(),
         metrics_enabled=context.metrics_enabled(),

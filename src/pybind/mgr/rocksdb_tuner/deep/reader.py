@@ -14,6 +14,8 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import math
+import threading
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Callable, Mapping, Optional
@@ -23,7 +25,6 @@ from ..mgr.records import ClusterMap, OsdInfo
 from ..notes import AsTime, InPlace, Named
 from ..observe.kv_stats import DeepStats, parse_deep_stats
 from ..store.stored import Quarantine, Stored
-from .overrides import OsdOverrides, Override
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,25 @@ OPTIONS = (
 OVERRIDES = 'deep/'
 #: Delay before an OSD that does not answer is retried.
 RETRY_S = 30.0
+
+
+@dataclass(frozen=True)
+class Override:
+    """One option that was enabled."""
+
+    name: str
+    #: The previous override; None: there was none, so this one is removed.
+    previous: Optional[str]
+
+
+@dataclass(frozen=True)
+class OsdOverrides:
+    """The options of one OSD process; a restart drops them."""
+
+    osd_id: int
+    nonce: int
+    time_s: float
+    switched: tuple[Override, ...]
 
 
 Ask = Callable[[int, Callable[[], object]], bool]
@@ -198,3 +218,40 @@ def _is_true(value: Optional[object]) -> bool:
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+#: Between two requests for the same OSD.
+OSD_SPACING_S = 30.0
+#: Requests for all OSDs within a window.
+MOST = 6
+WINDOW_S = 60.0
+
+
+class RateLimit:
+    """Of requests for statistics: each one changes options of a running OSD.
+
+    Times are seconds of a monotonic clock. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: list[tuple[float, int]] = []
+
+    def take(self, osd_id: int, now_s: float) -> Optional[str]:
+        """Count a request for this OSD, or return why it is refused and when to retry."""
+        with self._lock:
+            self._requests = [(at_s, n) for at_s, n in self._requests if now_s - at_s < WINDOW_S]
+            own = [at_s for at_s, n in self._requests if n == osd_id]
+            if own and now_s - own[-1] < OSD_SPACING_S:
+                ago_s = now_s - own[-1]
+                return (
+                    f'osd.{osd_id} was queried {ago_s:.0f}s ago: retry in '
+                    f'{math.ceil(OSD_SPACING_S - ago_s)}s'
+                )
+            if len(self._requests) >= MOST:
+                wait_s = self._requests[-MOST][0] + WINDOW_S - now_s
+                return (
+                    f'{MOST} OSDs were queried in the last {WINDOW_S:.0f}s: retry in '
+                    f'{math.ceil(wait_s)}s'
+                )
+            self._requests.append((now_s, osd_id))
+            return None

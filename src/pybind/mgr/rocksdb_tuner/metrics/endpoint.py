@@ -143,7 +143,7 @@ class _Server(ThreadingMixIn, TCPServer):
 
     def get_request(self) -> tuple[socket.socket, Any]:
         try:
-            return super().get_request()  # type: ignore[return-value]
+            return super().get_request()
         except OSError:
             time.sleep(_PAUSE_S)
             raise

@@ -123,13 +123,13 @@ def osds(osds: Sequence[OsdFacts]) -> Iterable[Metric]:
         'osd_db_full_timestamp_seconds',
         'Forecast time at which the DB device is full.',
         osds,
-        [o.forecast and _after(o.forecast.time_s, o.forecast.full_in_s) for o in osds],
+        [_after(o, o.forecast.full_in_s) if o.forecast else None for o in osds],
     )
     yield _of_osds(
         'osd_db_full_earliest_timestamp_seconds',
         'Earliest forecast time at which the DB device is full (90% interval).',
         osds,
-        [o.forecast and _after(o.forecast.time_s, o.forecast.full_earliest_s) for o in osds],
+        [_after(o, o.forecast.full_earliest_s) if o.forecast else None for o in osds],
     )
 
 
@@ -143,8 +143,8 @@ def _read(signals: Optional[Signals], name: str) -> Optional[float]:
     return value / 1000 if value is not None and name.endswith('_ms') else value
 
 
-def _after(time_s: float, in_s: Optional[float]) -> Optional[float]:
-    return None if in_s is None else time_s + in_s
+def _after(osd: OsdFacts, in_s: Optional[float]) -> Optional[float]:
+    return None if in_s is None or osd.forecast is None else osd.forecast.time_s + in_s
 
 
 def _workload(found: Optional[Workload]) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Optional, Protocol
 
 from mgr_module import MgrStandbyModule, Option
 
-from ..settings import METRICS, METRICS_ADDRESS, METRICS_PORT, SERVED, OptionValue
+from ..settings import METRICS, OptionValue, read
 from .endpoint import PATH, Address, MetricsEndpoint
 
 #: All addresses of the host, in IPv4 and IPv6.
@@ -34,9 +34,9 @@ class Manager(Protocol):
 def wanted_address(manager: Manager) -> Optional[Address]:
     """Where to serve metrics; None: nowhere. Raises SettingError."""
     option = manager.get_localized_module_option
-    if not SERVED.read(option):
+    if not read('metrics', option):
         return None
-    return Address(METRICS_ADDRESS.read(option), METRICS_PORT.read(option))
+    return Address(read('metrics_addr', option), read('metrics_port', option))
 
 
 def url(manager: Manager, address: Address) -> str:

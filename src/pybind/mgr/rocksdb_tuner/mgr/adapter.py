@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Mapping, Optional
+from typing import Any, Callable, Generic, Mapping, NamedTuple, Optional, TypeVar
 
 from mgr_module import CommandResult, MgrModule
 
@@ -48,6 +48,8 @@ from .records import (
 from .releases import counter_reader, latest_counter_reader
 
 log = logging.getLogger(__name__)
+
+_T = TypeVar('_T')
 
 #: Timeout of a command to an OSD.
 TELL_TIMEOUT_S = 60.0
@@ -115,6 +117,28 @@ def counter_point(point: object) -> Optional[CounterPoint]:
     return _new(CounterPoint, (time_s, int(value), count))
 
 
+class _Cached(Generic[_T]):
+    """A value that is read again after ``max_age_s``; also if reading it failed."""
+
+    def __init__(self, max_age_s: float, read: Callable[[], _T], value: _T) -> None:
+        self._max_age_s, self._read, self.value = max_age_s, read, value
+        self._read_s: Optional[float] = None
+
+    def get(self) -> _T:
+        now_s = time.monotonic()
+        if self._read_s is None or now_s - self._read_s > self._max_age_s:
+            self._read_s = now_s
+            self.value = self._read()
+        return self.value
+
+
+class OrchestratorStatus(NamedTuple):
+    #: Why it cannot restart daemons; None: it can.
+    reason: Optional[str]
+    backend: Optional[str] = None
+    paused: bool = False
+
+
 class MgrAnswer:
     """The answer of one OSD, filled in by a thread of the mgr."""
 
@@ -162,16 +186,14 @@ class MgrCluster:
         self._map_lock = threading.Lock()
         self._map: Optional[ClusterMap] = None
         self._map_read_s = 0.0
-        self._managers: tuple[ManagerInfo, ...] = ()
-        self._host: Optional[ManagerHost] = None
-        self._managers_read_s: Optional[float] = None
-        self._orchestrator_read_s: Optional[float] = None
-        self._orchestrator_reason: Optional[str] = None
+        unread: tuple[tuple[ManagerInfo, ...], Optional[ManagerHost]] = ((), None)
+        self._managers = _Cached(MANAGERS_MAX_AGE_S, self._read_managers, unread)
+        self._orchestrator = _Cached(
+            ORCHESTRATOR_MAX_AGE_S, self._read_orchestrator, OrchestratorStatus('unknown')
+        )
         #: A backend without upgrades; and the time and error of a failed status of one with them.
         self._cannot_upgrade: Optional[str] = None
         self._upgrade_refused: Optional[tuple[float, CommandError]] = None
-        self._orchestrator_backend: Optional[str] = None
-        self._orchestrator_paused = False
 
     # -- CounterReader
 
@@ -226,26 +248,20 @@ class MgrCluster:
             return parse_pool_counters(self._module.get('df'))
 
     def managers(self) -> tuple[ManagerInfo, ...]:
-        self._refresh_managers()
-        return self._managers
+        return self._managers.get()[0]
 
     def manager_host(self) -> Optional[ManagerHost]:
-        self._refresh_managers()
-        return self._host
+        return self._managers.get()[1]
 
-    def _refresh_managers(self) -> None:
-        now_s = time.monotonic()
-        read_s = self._managers_read_s
-        if read_s is None or now_s - read_s > MANAGERS_MAX_AGE_S:
-            self._managers_read_s = now_s
-            with understood('the mgr map'):
-                mgr_map = self._module.get('mgr_map')
-                self._managers = parse_managers(
-                    mgr_map,
-                    self._module.module_name,
-                    lambda name: self._module.get_metadata('mgr', name) or {},
-                )
-                self._host = manager_host(mgr_map, MODULES, self._report_period_autotuned())
+    def _read_managers(self) -> tuple[tuple[ManagerInfo, ...], Optional[ManagerHost]]:
+        with understood('the mgr map'):
+            mgr_map = self._module.get('mgr_map')
+            managers = parse_managers(
+                mgr_map,
+                self._module.module_name,
+                lambda name: self._module.get_metadata('mgr', name) or {},
+            )
+            return managers, manager_host(mgr_map, MODULES, self._report_period_autotuned())
 
     def _report_period_autotuned(self) -> Optional[bool]:
         """Whether the mgr raises ``mgr_stats_period`` by itself; None: the release cannot."""
@@ -339,12 +355,7 @@ class MgrCluster:
     # -- Orchestrator
 
     def unavailable_reason(self) -> Optional[str]:
-        now_s = time.monotonic()
-        read_s = self._orchestrator_read_s
-        if read_s is None or now_s - read_s > ORCHESTRATOR_MAX_AGE_S:
-            self._orchestrator_reason = self._ask_orchestrator()
-            self._orchestrator_read_s = now_s
-        return self._orchestrator_reason
+        return self._orchestrator.get().reason
 
     def restart_osd(self, osd_id: int) -> None:
         self._mon({'prefix': 'orch daemon', 'action': 'restart', 'name': f'osd.{osd_id}'})
@@ -357,7 +368,7 @@ class MgrCluster:
             # Refreshes this host's daemons only.
             self._mon({**command, 'daemon_id': str(osd_id), 'hostname': host, 'refresh': True})
         found = parse_orchestrated(osd_id, listed, self._host_record(host))
-        if found is not None and self._orchestrator_paused:
+        if found is not None and self._orchestrator.value.paused:
             return replace(found, paused=True)
         return found
 
@@ -367,9 +378,10 @@ class MgrCluster:
         cephadm's HostCache (src/pybind/mgr/cephadm/inventory.py), the only place that shows its
         scheduled actions.
         """
-        if host is None or self._orchestrator_backend is None:
+        backend = self._orchestrator.value.backend
+        if host is None or backend is None:
             return None
-        key = f'mgr/{self._orchestrator_backend}/host.{host}'
+        key = f'mgr/{backend}/host.{host}'
         with suppress(CommandError):
             return self._mon_json({'prefix': 'config-key get', 'key': key})
         return None
@@ -382,7 +394,10 @@ class MgrCluster:
             return parse_versions(versions)
 
     def orchestrated_upgrade(self) -> Optional[str]:
-        if self._cannot_upgrade is not None and self._backend_now() == self._cannot_upgrade:
+        if (
+            self._cannot_upgrade is not None
+            and self._orchestrator.get().backend == self._cannot_upgrade
+        ):
             return None
         refused = self._upgrade_refused
         if refused is not None and time.monotonic() - refused[0] < ORCHESTRATOR_MAX_AGE_S:
@@ -395,15 +410,10 @@ class MgrCluster:
             # a traceback in the mgr each time.
             if error.errno == errno.ENOENT:
                 if CANNOT_UPGRADE in error.message:
-                    self._cannot_upgrade = self._backend_now()
+                    self._cannot_upgrade = self._orchestrator.get().backend
                 return None
             self._upgrade_refused = time.monotonic(), error
             raise
-
-    def _backend_now(self) -> Optional[str]:
-        """The orchestrator's backend; None if there is none."""
-        self.unavailable_reason()
-        return self._orchestrator_backend
 
     # -- Audit
 
@@ -438,17 +448,18 @@ class MgrCluster:
             # The progress module is disabled (ImportError) or failed; nothing depends on it.
             log.debug('cannot show progress: %s', error)
 
-    def _ask_orchestrator(self) -> Optional[str]:
-        self._orchestrator_backend = None
+    def _read_orchestrator(self) -> OrchestratorStatus:
         try:
             status = self._mon_json({'prefix': 'orch status', 'format': 'json'})
         except CommandError as error:
-            return error.message
+            return OrchestratorStatus(error.message)
         if not status.get('available'):
-            return str(status.get('reason') or 'the orchestrator backend is not available')
-        backend = self._orchestrator_backend = status.get('backend')
-        self._orchestrator_paused = status.get('paused') is True
-        return self._why_no_restarts(str(backend))
+            reason = status.get('reason') or 'the orchestrator backend is not available'
+            return OrchestratorStatus(str(reason))
+        backend = status.get('backend')
+        return OrchestratorStatus(
+            self._why_no_restarts(str(backend)), backend, status.get('paused') is True
+        )
 
     def _why_no_restarts(self, backend: str) -> Optional[str]:
         """None if the backend can restart daemons. Rook's is available but cannot."""

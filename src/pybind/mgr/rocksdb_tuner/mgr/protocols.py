@@ -196,3 +196,19 @@ class Store(Protocol):
 
     def keys(self, prefix: str) -> Sequence[str]:
         """All keys with this prefix, sorted."""
+
+
+class Cluster(
+    CounterReader,
+    ReportReader,
+    ClusterReader,
+    ConfigStore,
+    OsdCommands,
+    OsdQuestions,
+    Orchestrator,
+    Upgrades,
+    Audit,
+    Announcements,
+    Protocol,
+):
+    """All interfaces to the cluster, for what wires the parts."""

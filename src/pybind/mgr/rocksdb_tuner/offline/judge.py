@@ -9,9 +9,9 @@ from typing import Mapping, Optional
 from ..advise.facts import osd_options, release_of_osd, settings_in_force
 from ..advise.no_change import LASTING_S
 from ..advise.records import OsdFacts
-from ..collection.records import Collection, ModuleState, OsdCollection
+from ..collection.records import Collection, OsdCollection
 from ..deep.reader import OsdDeepStats
-from ..evaluate import AdviceContext, conclude, unknown_manager
+from ..evaluate import conclude
 from ..mgr.records import OsdInfo
 from ..observe.deep import compaction_of, times_of
 from ..observe.details import Details, details
@@ -21,6 +21,7 @@ from ..observe.observer import Evidence
 from ..observe.report_interval import ReportInterval
 from ..observe.signals import Signals, signals
 from ..observe.trend import GrowthPoints
+from ..operations.experiment.results import measured_arms
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
 from ..workload.classifier import Classifier
@@ -48,10 +49,11 @@ def judge(collection: Collection) -> Judgement:
     if module is not None and module.mode is Mode.OFF:
         facts = ()
     concluded = conclude(
+        collection,
         facts,
         recognition.per_group,
         module.advised_on if module else _advised_on(facts, recognition),
-        _advice_context(collection, module, now_s),
+        measured=measured_arms(collection.history),
     )
     release = (
         release_of(module.manager_version, module.manager_release)
@@ -180,28 +182,3 @@ def _advised_on(facts: Iterable[OsdFacts], recognition: Recognition) -> Mapping[
         else Workload(WorkloadClass.UNKNOWN, 0.0, workload.evidence)
         for name, workload in recognition.per_group.items()
     }
-
-
-def _advice_context(
-    collection: Collection, module: Optional[ModuleState], now_s: float
-) -> AdviceContext:
-    context = AdviceContext(
-        Mode.RECOMMEND,
-        collection.entries or (),
-        orchestrated=collection.orchestrated,
-        health_codes=collection.health_codes,
-        alerting=collection.alerting,
-        history=collection.history,
-    )
-    if module is None:
-        return context
-    version, name = module.manager_version, module.manager_release
-    known = release_of(version, name) is not None
-    return replace(
-        context,
-        mode=module.mode,
-        no_advice=None if known else unknown_manager(f'Ceph {version} ({name})'),
-        rollout_under_way=module.rollout_under_way,
-        pending_s={i: now_s - at_s for i, at_s in module.pending_since_s.items()},
-        limits=module.limits,
-    )

@@ -27,7 +27,7 @@ from rocksdb_tuner.advise.whatif.situation import find_situation
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.report import UnreadableError, read_report, report
 from rocksdb_tuner.commands import COMMANDS
-from rocksdb_tuner.deep.overrides import OsdOverrides
+from rocksdb_tuner.deep.reader import OsdOverrides
 from rocksdb_tuner.mgr.adapter import MgrCluster, counter_point, understood
 from rocksdb_tuner.mgr.parse import parse_upgrade
 from rocksdb_tuner.mgr.protocols import CommandError
@@ -466,37 +466,7 @@ def test_wrong_arguments_of_another_module_are_refused_by_name(
     check_answer(answer, arguments)
 
 
-def test_control_characters_of_an_option_string_are_kept_but_not_printed() -> None:
-    """The command that restores it is pasted into a shell, which must read the same string."""
-    from rocksdb_tuner.present.layout import shell_command  # noqa: PLC0415
-
-    shown = shell_command("ceph config set osd x 'a\x1b[2J\u202eb'")
-    assert shown == "ceph config set osd x 'a'$'\\x1b''[2J'$'\\xe2\\x80\\xae''b'"
-
-
-@pytest.mark.parametrize(
-    'point',
-    [[], None, 7, [1.0], [1.0, -1], [1.0, 1 << 64], [float('nan'), 1], [1.0, float('nan')],
-     [1.0, 'x'], [1.0, 1, -1], [1.0, 1, 'x'], [1.0, True], [1.0, 1, 1, 1], 'ab', {}],
-)  # fmt: skip
-def test_counter_no_daemon_reports_is_ignored(point: object) -> None:
-    assert counter_point(point) is None
-
-
 def test_invalid_map_is_refused_without_a_traceback() -> None:
     with pytest.raises(CommandError, match='the OSD map') as refused, understood('the OSD map'):
         json.loads('{}')['osds']
     assert refused.value.errno == errno.EPROTO
-
-
-@pytest.mark.parametrize(
-    'text',
-    [
-        '[' * 10000,
-        '{"version": 1, "osd": 1, "nonce": 1, "time_s": ' + '9' * 400 + ', "switched": []}',
-        '{"rocksdb": {"compact": 1e999}}',
-    ],
-    ids=['nested', 'a large number', 'infinity'],
-)
-def test_json_of_an_unexpected_form_is_refused(text: str) -> None:
-    check_texts(text)

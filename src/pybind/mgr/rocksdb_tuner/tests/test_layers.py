@@ -28,10 +28,10 @@ LAYERS = (
     # It changes OSDs by rollouts.
     'operations.experiment',
     'snapshot setting',
-    'evaluate settings doctor',
+    'settings doctor',
     'present',
     'metrics collection',
-    'requests sampler',
+    'evaluate requests sampler',
     'tick',
     'tuner offline',
     'commands',

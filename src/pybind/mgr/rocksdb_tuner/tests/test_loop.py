@@ -223,7 +223,7 @@ def test_caller_reads_its_own_change() -> None:
     # No more of the loop than this: what it does afterwards may come too late.
     wait_for(lambda: world.tuner.requests.take() == 1)
     thread.join(20)
-    assert read == [world.tuner.operations.changes[0]]
+    assert read == [world.tuner.operations.driver.state]
     assert read != [None]
 
 

@@ -27,16 +27,13 @@ from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present.layout import HEIGHT, WIDTH, display_width
 from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Snapshot
-from rocksdb_tuner.workload.classifier import Classifier
 
 from .fake_cluster import FakeStore
 from .present import experiment_samples, samples
 from .query_command import ask
-from .workload.replay import load
 
 OSDS = 3000
 CLASSES = ('hdd', 'hdd-16t-archive', 'nvme', 'nvme-gen4-tlc-7680g', 'ssd', 'ssd-sata-qlc')
-RECORDINGS = ('rbd-randwrite', 's3-put', 'p-backfill', 'reef-s3-put', 't-cephfs', 'r-large')
 DEEP = Path(__file__).parent / 'observe/data'
 LATENCY = WriteLatency(60.0, 4.9, 0.6, 0.3, 3.6, 0.1, 0.01, 0.2, 2.3, 1.2, 0.3, 0.8, 0.5, 0.1)
 
@@ -139,33 +136,7 @@ def clusters() -> dict[str, Snapshot]:
             f'experiment {name}': replace(small, rollout=None, experiment=state)
             for name, state in experiment_samples.all_states().items()
         },
-        **{f'recorded {name}': recorded(name) for name in RECORDINGS},
     }
-
-
-def recorded(name: str) -> Snapshot:
-    """What was measured on a real cluster under load."""
-    classifier, found = Classifier(), []
-    for look in load(name).samples():
-        workloads = classifier.recognize(look.signals, look.cluster_map, look.now_s)
-        found.append((look, workloads))
-    look, workloads = found[2 * len(found) // 3]
-    osds = tuple(
-        OsdFacts(
-            info,
-            look.signals.get(info.osd_id),
-            workloads.per_osd.get(info.osd_id),
-            samples.options(info.osd_id),
-        )
-        for info in look.cluster_map.osds
-    )
-    groups = tuple(
-        with_limit(GroupFacts(name, workload, osds))
-        for name, workload in workloads.per_group.items()
-    )
-    return replace(
-        samples.small_cluster(), taken_s=look.now_s, osds=osds, groups=groups, rollout=None
-    )
 
 
 def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from functools import partial
 from typing import Any, Callable
 
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.health import health_checks
@@ -257,35 +256,6 @@ def test_unreadable_options_only_block_new_work() -> None:
     mode = Mode.OFF
     world.run(4)
     assert world.tuner.snapshot.mode is Mode.OFF
-
-
-def test_refused_rollback_leaves_the_campaign_alone() -> None:
-    world = World()
-    world.compact(world.changed_compression())
-    world.run(20)
-    for name in ('r999', 'osd-0123456789', 'c2', ''):
-        with pytest.raises(OperationRefused, match='no rollout'):
-            world.submit(partial(world.tuner.operations.rollback, name, 'operator'))
-    campaign = world.tuner.snapshot.campaign
-    assert campaign is not None
-    assert campaign.ending is None
-    world.run(900)
-    assert (campaign := world.tuner.snapshot.campaign)
-    assert campaign.outcome is Outcome.DONE
-
-
-def test_rollback_by_recommendation_ends_the_campaign() -> None:
-    world = World()
-    world.compact(world.changed_compression())
-    world.run(20)
-    rollout = world.tuner.snapshot.rollout
-    assert rollout is not None
-    name = rollout.request.recommendation_id
-    world.submit(lambda: world.tuner.operations.rollback(name, 'operator'))
-    world.run_until(Phase.ROLLED_BACK)
-    world.run(200)
-    assert (campaign := world.tuner.snapshot.campaign)
-    assert campaign.outcome is Outcome.ABORTED
 
 
 def test_other_errors_are_logged_too(caplog: pytest.LogCaptureFixture) -> None:

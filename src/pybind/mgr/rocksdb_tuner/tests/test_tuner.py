@@ -170,13 +170,6 @@ def world() -> World:
     return World()
 
 
-def test_nothing_is_known_and_nothing_fails_before_the_first_tick(world: World) -> None:
-    snapshot = world.tuner.snapshot
-    assert snapshot.osds == ()
-    assert snapshot.recommendations == ()
-    assert snapshot.sampling.last_sample_age_s is None
-
-
 def test_idle_cluster_is_sampled_and_left_alone(world: World) -> None:
     world.run(120)
     snapshot = world.tuner.snapshot
@@ -371,21 +364,6 @@ def test_recreated_osd_did_not_start_slowly(world: World) -> None:
     assert world.tuner.snapshot.findings == ()
 
 
-def test_mode_off_stops_a_rollout_within_a_tick_and_recommend_resumes_it(world: World) -> None:
-    recommendation_id = world.recommended_for_rbd()
-    world.apply(recommendation_id)
-    world.run_until(Phase.PROMOTING)
-    world.settings = replace(world.settings, mode=Mode.OFF)
-    world.run(2)
-    before = list(world.cluster.commands)
-    world.run(300)
-    assert world.cluster.commands == before
-    assert world.phase() is Phase.WAITING
-    world.settings = replace(world.settings, mode=Mode.RECOMMEND)
-    world.run_until(Phase.DONE, Phase.FAILED)
-    assert world.phase() is Phase.DONE
-
-
 def test_new_manager_observes_before_it_continues(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
@@ -410,13 +388,6 @@ def test_new_manager_shows_the_rollout_before_its_first_tick(world: World) -> No
     assert len(world.tuner.snapshot.history) == 1
 
 
-def test_auto_apply_does_nothing_risky(world: World) -> None:
-    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(60.0))
-    world.recommended_for_rbd()
-    world.run(600)
-    assert world.cluster.commands == []
-
-
 def test_auto_apply_removes_an_override_equal_to_the_default(world: World) -> None:
     default = world.cluster.mon_defaults[OPTION]
     world.cluster.store[ALL, OPTION] = default
@@ -428,17 +399,6 @@ def test_auto_apply_removes_an_override_equal_to_the_default(world: World) -> No
     assert world.cluster.store == {}
     (record,) = world.tuner.snapshot.history
     assert record.actor == 'auto-apply'
-
-
-def test_auto_apply_reports_its_wait_reason(world: World) -> None:
-    world.cluster.store[ALL, OPTION] = world.cluster.mon_defaults[OPTION]
-    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(600.0))
-    world.run(100)
-    (refusal,) = world.tuner.snapshot.auto_apply_refusals
-    assert refusal.reason.startswith('it has been recommended for')
-    world.settings = replace(world.settings, mode=Mode.RECOMMEND)
-    world.run(10)
-    assert world.tuner.snapshot.auto_apply_refusals == ()
 
 
 def test_auto_apply_does_not_repeat_a_manually_reverted_change_across_failovers(
@@ -600,13 +560,6 @@ def test_rollback_ends_the_campaign_of_the_reverted_change(world: World) -> None
     assert campaign is not None
     assert campaign.outcome is Outcome.ABORTED
     assert not [r for r in world.tuner.snapshot.recommendations if r.kind is Kind.COMPACT]
-
-
-def test_second_concurrent_rollout_is_refused(world: World) -> None:
-    recommendation_id = world.recommended_for_rbd()
-    world.apply(recommendation_id)
-    with pytest.raises(OperationRefused):
-        world.apply(recommendation_id)
 
 
 def test_broken_stored_state_is_reported_and_not_applied(world: World) -> None:

@@ -9,11 +9,11 @@ import errno
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Mapping, Optional, Protocol
+from typing import Mapping, Optional
 
 from ..advise.facts import WATCHED_IF_SET
 from ..judge.records import contradiction
-from ..mgr.protocols import ClusterReader, ConfigStore, CounterReader, Orchestrator, ReportReader
+from ..mgr.protocols import Cluster
 from ..mgr.records import ManagerHost, ManagerInfo
 from ..observe.details import SLOW_OP_ALERT, SlowOps, count_slow_ops, watch_slow_ops
 from ..observe.option_watch import OptionWatch
@@ -31,14 +31,10 @@ from ..steps import Steps
 HEALTH_PERIOD_S = 30.0
 
 
-class StateReader(ClusterReader, ConfigStore, CounterReader, Orchestrator, Protocol):
-    """The sources of the state."""
-
-
 class ClusterState:
     """Options of OSDs, orchestrator, managers and health of the cluster."""
 
-    def __init__(self, cluster: StateReader, steps: Steps) -> None:
+    def __init__(self, cluster: Cluster, steps: Steps) -> None:
         self._cluster, self._steps = cluster, steps
         self.options = OptionWatch(cluster, (OPTION, ANNEX), WATCHED_IF_SET)
         #: Why no orchestrator can restart OSDs; None: one can, or unknown so far.
@@ -56,18 +52,17 @@ class ClusterState:
 
     def refresh(self, now_s: float) -> None:
         """Refresh each part separately; a part that fails keeps its old state."""
-        run = self._steps.run
-        run('running options', lambda: self.options.refresh(self._cluster.cluster_map(), now_s))
-        run('orchestrator', self._refresh_orchestrator)
-        run('managers', self._refresh_managers)
+        cluster, run, value = self._cluster, self._steps.run, self._steps.value
+        run('running options', lambda: self.options.refresh(cluster.cluster_map(), now_s))
+        self.orchestrator_reason = value(
+            'orchestrator', cluster.unavailable_reason, self.orchestrator_reason
+        )
+        self.managers, self.host = value(
+            'managers',
+            lambda: (cluster.managers(), cluster.manager_host()),
+            (self.managers, self.host),
+        )
         run('cluster health', lambda: self._refresh_health(now_s))
-
-    def _refresh_orchestrator(self) -> None:
-        self.orchestrator_reason = self._cluster.unavailable_reason()
-
-    def _refresh_managers(self) -> None:
-        self.managers = self._cluster.managers()
-        self.host = self._cluster.manager_host()
 
     def _refresh_health(self, now_s: float) -> None:
         read_s = self._health_read_s
@@ -120,10 +115,6 @@ class CurrentSettings:
                 errno.EINVAL, f'the options of the module cannot be read: {error}'
             ) from error
 
-    def mode(self) -> Mode:
-        """The mode right now; raises SettingError."""
-        return self.read_mode()
-
     def initial_mode(self) -> Mode:
         """Mode to show before the first tick, which may wait for monitors or OSD reports."""
         return self._steps.value('settings', self.read_mode, Mode.OFF)
@@ -138,16 +129,12 @@ class CurrentSettings:
         return None if self._last is None else contradiction(self._last.soak)
 
 
-class ReportSource(ReportReader, ClusterReader, Protocol):
-    """Cluster interfaces to detect OSD reports."""
-
-
 class Permissions:
     """Decided at every tick, independent of verdicts and recommendations."""
 
     def __init__(
         self,
-        cluster: ReportSource,
+        cluster: Cluster,
         steps: Steps,
         current: CurrentSettings,
         sampler: Sampler,
@@ -178,13 +165,14 @@ class Permissions:
     def decide(self, settings: Settings, now_s: float) -> Permission:
         """Whether an operation may act and start OSDs now."""
         off = settings.mode is Mode.OFF
+        silent, unknown = ('OSDs are not sampled in mode off', None) if off else self._silent()
         return Permission(
             # Never through an untested mgr API.
             may_act=not off and self._known_release,
             outside_window=self._start_blocked(settings, now_s),
             restarts_per_day=settings.restarts_per_day,
-            no_reports_reason='OSDs are not sampled in mode off' if off else self._silent(),
-            reports_unknown=None if off else self._unknown(),
+            no_reports_reason=silent,
+            reports_unknown=unknown,
             has_sample=self._sampler.has_sample,
         )
 
@@ -197,18 +185,17 @@ class Permissions:
         if self.reports is Reports.SLOW:
             return f'OSDs report less often than every {USABLE_S:.0f}s: too rarely to be judged'
         local = time.localtime(now_s)
-        minute = local.tm_hour * 60 + local.tm_min
-        return outside(settings.maintenance, local.tm_wday, minute)
+        return outside(settings.maintenance, local.tm_wday, local.tm_hour * 60 + local.tm_min)
 
-    def _silent(self) -> Optional[str]:
-        return 'no OSD reports to this manager' if self.reports is Reports.NONE else None
-
-    def _unknown(self) -> Optional[str]:
+    def _silent(self) -> tuple[Optional[str], Optional[str]]:
+        """Why this manager has no OSD reports, and why it does not know whether it has."""
         if self._steps.fails('OSD reports'):
-            return 'it is unknown whether OSDs report to this manager'
-        if self._reports.has_reports or self.reports is Reports.NONE:
-            return None
-        return 'it is not known yet whether OSDs report to this manager'
+            return None, 'it is unknown whether OSDs report to this manager'
+        if self.reports is Reports.NONE:
+            return 'no OSD reports to this manager', None
+        if self._reports.has_reports:
+            return None, None
+        return None, 'it is not known yet whether OSDs report to this manager'
 
     def may_auto_apply(self) -> bool:
         """Whether recommendations of this tick, the only ones to act on, are current."""

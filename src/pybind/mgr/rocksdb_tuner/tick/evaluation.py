@@ -1,59 +1,102 @@
-"""Builds the snapshot from the collected data; sends no requests."""
+"""Evaluates the collected data when that is due, and builds the snapshot; sends no requests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Callable, Optional
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Optional
 
+from ..advise.conditions import SetupFindings
 from ..advise.conditions.hold import HoldState, hold, raised, since
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.facts import osd_options, settings_in_force
 from ..advise.no_change import WorkloadMemory
-from ..advise.records import OsdFacts, OsdOptions, Recommendation, Setting
+from ..advise.records import OsdFacts, OsdOptions, Setting
 from ..collection.records import Collection, ModuleState, OsdCollection
-from ..evaluate import ADVISING, AdviceContext, Conclusions, EvaluationState, conclude
+from ..evaluate import ADVISING, Conclusions, conclude, unknown_manager
 from ..mgr.records import ClusterMap, ConfigEntry, ManagerHost, OsdInfo, RunningOption
-from ..observe.details import SlowOps
-from ..observe.load_history import PoolRates
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
-from ..observe.starts import LastStart
 from ..observe.trend import GrowthPoints
+from ..operations.experiment.results import measured_arms
+from ..options.releases import release_of
+from ..plan.commands import ShownSteps
 from ..sampler import Sampler
 from ..settings import Settings
 from ..snapshot import Mode, Sampling, Snapshot
 from ..steps import Steps
 from ..version import MINIMUM_PYTHON
-from ..workload.classifier import Memories
 from ..workload.records import Workload
 from .current_settings import ClusterState, CurrentSettings, Permissions
 from .operation_control import OperationControl
-from .schedule import Basis
+
+#: Signals are means over 30 s, so a newer evaluation would say little else. With the default
+#: interval this is every third tick.
+PERIOD_S = 25.0
+#: While all OSDs work as they did, and only after a sample of all of them: every sixth tick, both
+#: under clients (every second such sample) and without (each).
+STEADY_PERIOD_S = 40.0
+
+
+class Schedule:
+    """When OSDs are evaluated: at once if anything but a measured value changed, else less often.
+
+    Times are seconds of one clock.
+    """
+
+    def __init__(self) -> None:
+        self._basis: Optional[tuple[object, ...]] = None
+        self._evaluated_s = 0.0
+        self._paces_changed = 0
+
+    def due(
+        self,
+        basis: tuple[object, ...],
+        now_s: float,
+        *,
+        fresh: bool,
+        partial: bool,
+        settling: bool,
+        paces_changed: int = 0,
+    ) -> bool:
+        """``basis``: what an evaluation rests on, other than measured values.
+
+        ``fresh``: there are new samples; ``partial``: only of OSDs whose work changed;
+        ``settling``: they are likely to say something new. ``paces_changed`` counts how often an
+        OSD was found to work at another pace than before.
+        """
+        if self._basis != basis:
+            return True
+        # If the clock went backwards, do not wait until it has caught up.
+        steady = paces_changed == self._paces_changed
+        period_s = STEADY_PERIOD_S if steady else PERIOD_S
+        recent = 0 <= now_s - self._evaluated_s < period_s
+        return fresh and (settling or (not recent and not (partial and steady)))
+
+    def done(self, basis: tuple[object, ...], now_s: float, *, paces_changed: int = 0) -> None:
+        """The evaluation succeeded."""
+        self._basis, self._evaluated_s = basis, now_s
+        self._paces_changed = paces_changed
+
+    def invalidate(self) -> None:
+        """Evaluate at the next tick."""
+        self._basis = None
 
 
 @dataclass(frozen=True)
-class SnapshotInputs:
-    """Data that the snapshot was built from."""
+class Inputs:
+    """Data that a snapshot was built from."""
 
-    cluster_map: ClusterMap
+    #: Without what `Published.collection` adds.
+    collection: Collection
     kept: Kept
     options: KnownOptions
-    health_codes: frozenset[str]
-    slow_ops: Mapping[int, SlowOps]
-    #: Why no orchestrator can restart OSDs; None: one can.
-    orchestrator_reason: Optional[str]
     #: The active mgr; None: unknown so far.
     host: Optional[ManagerHost]
-    #: Time of the last sample.
-    observed_s: Optional[float]
-    interval_s: float
-    limits: Mapping[str, float]
-    pending_since_s: Mapping[int, float]
+    #: Why no orchestrator can restart OSDs; None: one can.
+    orchestrator_reason: Optional[str]
+    #: Workload behind the recommendations, by device class.
     advised_on: Mapping[str, Workload]
-    memories: Memories
-    pool_rates: Mapping[int, PoolRates]
-    starts: Mapping[int, LastStart]
 
 
 @dataclass(frozen=True)
@@ -61,54 +104,36 @@ class Published:
     """A snapshot with its inputs; ``inputs`` is None before the first evaluation."""
 
     snapshot: Snapshot
-    inputs: Optional[SnapshotInputs] = None
+    inputs: Optional[Inputs] = None
 
     def growth_of(self, osd_id: int) -> Optional[GrowthPoints]:
         """Data points behind the growth forecast of a DB device."""
         return None if self.inputs is None else self.inputs.kept.growth_of(osd_id)
 
-    def collection(self, manager_version: str, manager_release: str) -> Optional[Collection]:
+    def collection(self) -> Optional[Collection]:
         """All inputs of the snapshot; None before the first evaluation."""
         inputs, snapshot = self.inputs, self.snapshot
         if inputs is None:
             return None
-        taken_s, rollout, experiment = snapshot.taken_s, snapshot.rollout, snapshot.experiment
-        assert taken_s is not None
-        return Collection(
-            taken_s=taken_s,
-            cluster_map=inputs.cluster_map,
-            osds={osd.osd_id: _collection_of(osd, inputs) for osd in inputs.cluster_map.osds},
-            entries=inputs.options.entries,
-            health_codes=inputs.health_codes,
-            alerting={n: ops.at(taken_s) for n, ops in inputs.slow_ops.items()},
-            orchestrated=inputs.orchestrator_reason is None,
-            module=ModuleState(
-                sampled_s=taken_s if inputs.observed_s is None else inputs.observed_s,
-                mode=snapshot.mode,
-                manager_version=manager_version,
-                manager_release=manager_release,
-                managers=snapshot.managers,
-                sampling=snapshot.sampling,
-                rollout_under_way=(rollout is not None and not rollout.ended)
-                or (experiment is not None and not experiment.ended),
-                limits=inputs.limits,
+        given, changes = inputs.collection, (snapshot.rollout, snapshot.experiment)
+        assert given.module is not None
+        return replace(
+            given,
+            osds={osd.osd_id: _collection_of(osd, inputs) for osd in given.cluster_map.osds},
+            module=replace(
+                given.module,
+                rollout_under_way=any(one is not None and not one.ended for one in changes),
                 notices=(*snapshot.notices, *(f.sentence for f in snapshot.failing)),
-                pending_since_s=inputs.pending_since_s,
-                advised_on=inputs.advised_on,
-                memories=inputs.memories,
-                pool_rates=inputs.pool_rates,
                 growth=inputs.kept.growth(),
-                starts=inputs.starts,
             ),
             history=snapshot.history,
-            rollout=rollout,
+            rollout=snapshot.rollout,
             campaign=snapshot.campaign,
-            experiment=experiment,
-            limitations=snapshot.limitations,
+            experiment=snapshot.experiment,
         )
 
 
-def _collection_of(osd: OsdInfo, inputs: SnapshotInputs) -> OsdCollection:
+def _collection_of(osd: OsdInfo, inputs: Inputs) -> OsdCollection:
     evidence = inputs.kept.evidence(osd.osd_id)
     return OsdCollection(
         evidence if evidence and evidence.nonce == osd.nonce else None,
@@ -120,13 +145,10 @@ def _collection_of(osd: OsdInfo, inputs: SnapshotInputs) -> OsdCollection:
 _NOTHING_CONCLUDED = Conclusions((), (), ())
 
 
-@dataclass(frozen=True)
-class _Configured:
-    """Derived option state of an OSD, with the inputs it was derived from."""
+class _Configured(NamedTuple):
+    """Derived option state of an OSD, and what it was derived from."""
 
-    osd: OsdInfo
-    entries: tuple[ConfigEntry, ...]
-    running: Mapping[str, RunningOption]
+    source: tuple[OsdInfo, tuple[ConfigEntry, ...], Mapping[str, RunningOption]]
     options: OsdOptions
     settings: Mapping[str, Setting]
 
@@ -143,169 +165,171 @@ class Evaluation:
         permissions: Permissions,
         steps: Steps,
         custom_profiles: CustomProfiles,
-        advised: Callable[[Sequence[Recommendation]], None],
         *,
-        release: Optional[str],
-        unknown_manager: Optional[str],
+        manager_version: str,
+        manager_release: str,
     ) -> None:
-        """``advised`` receives the recommendations; ``release`` is the release of this mgr.
-
-        ``unknown_manager``: why nothing is recommended under an unknown mgr release, or None.
-        """
         self._sampler, self._cluster_state = sampler, cluster_state
         self._operations, self._current, self._steps = operations, current, steps
-        self._permissions = permissions
-        self._custom_profiles, self._advised = custom_profiles, advised
-        self._release, self._unknown_manager = release, unknown_manager
+        self._permissions, self._custom_profiles = permissions, custom_profiles
+        self._manager = manager_version, manager_release
         self._memory = WorkloadMemory()
         self._advised_on: Mapping[str, Workload] = {}
         self._known_options: dict[int, _Configured] = {}
         #: Since when each OSD has had a restart pending, as observed by this mgr.
         self._pending_since_s: Mapping[int, float] = {}
-        self._state = EvaluationState()
+        self._known_setup, self._shown_steps = SetupFindings(), ShownSteps()
         self._alarms: HoldState = {}
 
-    def basis(self, cluster_map: ClusterMap, settings: Settings) -> Basis:
+    def basis(self, cluster_map: ClusterMap, settings: Settings) -> tuple[object, ...]:
         """What an evaluation rests on now, other than measured values."""
-        sampler, cluster_state, operations = self._sampler, self._cluster_state, self._operations
-        recognition = sampler.recognition
-        return Basis(
-            settings=settings,
-            interval_s=sampler.interval_s,
-            osds=cluster_map.osds,
-            entries=cluster_state.options.entries,
-            option_changes=cluster_state.options.changes,
-            measured=sampler.signals().keys(),
-            workloads={name: w.workload_class for name, w in recognition.per_group.items()},
-            health_codes=cluster_state.health_codes,
-            orchestrator_reason=cluster_state.orchestrator_reason,
-            managers=cluster_state.managers,
-            reports=self._permissions.reports,
-            changing=operations.changing,
-            history=operations.driver.history,
+        sampler, state = self._sampler, self._cluster_state
+        groups = sampler.recognition.per_group
+        return (
+            settings,
+            # A sample may come long after a change of the settings.
+            sampler.interval_s,
+            cluster_map.osds,
+            (state.options.entries, state.options.changes),
+            sampler.signals().keys(),
+            {name: workload.workload_class for name, workload in groups.items()},
+            (state.health_codes, state.orchestrator_reason, state.managers),
+            self._permissions.reports,
+            (self._operations.changing, self._operations.driver.history),
         )
 
     def evaluate(self, cluster_map: ClusterMap, settings: Settings, now_s: float) -> Published:
         """Evaluate the latest samples."""
+        sampler, state = self._sampler, self._cluster_state
         osds = () if settings.mode is Mode.OFF else self._facts(cluster_map, now_s)
-        if settings.mode in ADVISING and self._unknown_manager is None:
+        if settings.mode in ADVISING and unknown_manager(*self._manager) is None:
             self._advised_on = self._memory.recall(
-                self._sampler.recognition, now_s, settings.workload_memory_s
+                sampler.recognition, now_s, settings.workload_memory_s
             )
         self._pending_since_s = since(
             self._pending_since_s,
             [o.info.osd_id for o in osds if o.options and o.options.pending_restart],
             now_s,
         )
+        collection = self._collection(cluster_map, settings, now_s)
         # If this fails, the snapshot has no recommendations rather than stale ones.
         concluded = self._steps.value(
-            'advice', lambda: self._conclude(settings, osds, now_s), _NOTHING_CONCLUDED
+            'advice', lambda: self._conclude(collection, osds, now_s), _NOTHING_CONCLUDED
         )
-        return Published(
-            self.snapshot_of(settings, osds, now_s, concluded), self._inputs(settings, cluster_map)
+        inputs = Inputs(
+            collection,
+            sampler.observer.kept(),
+            state.options.kept(),
+            state.host,
+            state.orchestrator_reason,
+            self._advised_on,
+        )
+        return Published(self._snapshot(collection, osds, concluded), inputs)
+
+    def nothing_yet(self, now_s: float) -> Published:
+        """Before the first evaluation."""
+        collection = self._collection(ClusterMap(0, frozenset(), None, (), ()), None, now_s)
+        return Published(self._snapshot(collection, (), _NOTHING_CONCLUDED))
+
+    def _collection(
+        self, cluster_map: ClusterMap, settings: Optional[Settings], now_s: float
+    ) -> Collection:
+        """All inputs but those of `Published.collection`; ``settings``: None: off."""
+        sampler, state, permissions = self._sampler, self._cluster_state, self._permissions
+        sampled, version = sampler.signals(), self._manager
+        mode = settings.mode if settings else Mode.OFF
+        report_s = sampler.observer.newest_report_s if sampled else None
+        reporting = mode is not Mode.OFF
+        return Collection(
+            taken_s=now_s,
+            cluster_map=cluster_map,
+            entries=state.options.entries,
+            health_codes=state.health_codes,
+            alerting={n: ops.at(now_s) for n, ops in state.slow_ops.items()},
+            orchestrated=state.orchestrated,
+            module=ModuleState(
+                sampled_s=now_s if sampler.observed_s is None else sampler.observed_s,
+                mode=mode,
+                manager_version=version[0],
+                manager_release=version[1],
+                managers=state.managers,
+                sampling=Sampling(
+                    interval_s=sampler.interval_s,
+                    osds=len(sampled),
+                    last_sample_age_s=None if report_s is None else max(0.0, now_s - report_s),
+                    tick_ms=None if sampler.cost_s is None else sampler.cost_s * 1000,
+                    report_interval_s=permissions.report_interval.measured_s if reporting else None,
+                    reports=permissions.reports if reporting else None,
+                ),
+                rollout_under_way=self._operations.changing,
+                limits=settings.limits if settings else {},
+                notices=(),
+                pending_since_s=self._pending_since_s,
+                advised_on=self._advised_on,
+                memories=sampler.classifier.memories,
+                pool_rates=sampler.pool_rates,
+                growth={},
+                starts=sampler.starts.starts,
+            ),
+            history=self._operations.driver.history,
+            limitations=self._limitations(),
         )
 
-    def snapshot_of(
-        self,
-        settings: Settings,
-        osds: tuple[OsdFacts, ...],
-        now_s: float,
-        concluded: Conclusions = _NOTHING_CONCLUDED,
+    def _snapshot(
+        self, collection: Collection, osds: tuple[OsdFacts, ...], concluded: Conclusions
     ) -> Snapshot:
         """Measurements, recommendations and operations under way."""
-        sampler = self._sampler
-        sampled, permissions = sampler.signals(), self._permissions
-        sampling = settings.mode is not Mode.OFF
-        report_s = sampler.observer.newest_report_s if sampled else None
+        module, release = collection.module, release_of(*self._manager)
+        assert module is not None
         return Snapshot(
-            taken_s=now_s,
-            mode=settings.mode,
-            release=self._release,
-            sampling=Sampling(
-                interval_s=sampler.interval_s,
-                osds=len(sampled),
-                last_sample_age_s=None if report_s is None else max(0.0, now_s - report_s),
-                tick_ms=None if sampler.cost_s is None else sampler.cost_s * 1000,
-                report_interval_s=permissions.report_interval.measured_s if sampling else None,
-                reports=permissions.reports if sampling else None,
-            ),
+            taken_s=collection.taken_s,
+            mode=module.mode,
+            release=release.name if release else None,
+            sampling=module.sampling,
             osds=osds,
             groups=concluded.groups,
             findings=concluded.findings,
             alarms=raised(self._alarms),
             assessments=concluded.assessments,
-            managers=self._cluster_state.managers,
-            limitations=self._limitations(),
+            managers=module.managers,
+            limitations=collection.limitations,
             impossible=self._current.impossible,
             **self._operations.shown(),
         )
 
     def _conclude(
-        self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float
+        self, collection: Collection, osds: tuple[OsdFacts, ...], now_s: float
     ) -> Conclusions:
-        cluster_state, operations = self._cluster_state, self._operations
         concluded = conclude(
+            collection,
             osds,
             self._sampler.recognition.per_group,
             self._advised_on,
-            AdviceContext(
-                mode=settings.mode,
-                entries=cluster_state.options.entries,
-                no_advice=self._unknown_manager,
-                orchestrated=cluster_state.orchestrated,
-                rollout_under_way=operations.changing,
-                health_codes=cluster_state.health_codes,
-                alerting={n: ops.at(now_s) for n, ops in cluster_state.slow_ops.items()},
-                pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
-                limits=settings.limits,
-                history=operations.driver.history,
-                custom_profiles=self._custom_profiles.all(),
-            ),
-            self._state,
+            measured=measured_arms(collection.history),
+            custom_profiles=self._custom_profiles.all(),
+            known_setup=self._known_setup,
+            shown_steps=self._shown_steps,
         )
-        self._advised([r for a in concluded.assessments for r in a.recommendations])
-        self._alarms = hold(self._alarms, concluded.findings, now_s, cluster_state.health_codes)
+        self._alarms = hold(self._alarms, concluded.findings, now_s, collection.health_codes)
         return concluded
-
-    def _inputs(self, settings: Settings, cluster_map: ClusterMap) -> SnapshotInputs:
-        sampler, cluster_state = self._sampler, self._cluster_state
-        return SnapshotInputs(
-            cluster_map=cluster_map,
-            kept=sampler.observer.kept(),
-            options=cluster_state.options.kept(),
-            health_codes=cluster_state.health_codes,
-            slow_ops=cluster_state.slow_ops,
-            orchestrator_reason=cluster_state.orchestrator_reason,
-            host=cluster_state.host,
-            observed_s=sampler.observed_s,
-            interval_s=sampler.interval_s,
-            limits=settings.limits,
-            pending_since_s=self._pending_since_s,
-            advised_on=self._advised_on,
-            memories=sampler.classifier.memories,
-            pool_rates=sampler.pool_rates,
-            starts=sampler.starts.starts,
-        )
 
     def _limitations(self) -> tuple[str, ...]:
         """Limitations of this environment."""
-        known = (self._unknown_manager, self._current.impossible)
-        found = [text for text in known if text is not None]
-        found += [
+        known = (unknown_manager(*self._manager), self._current.impossible)
+        lacking = (
             f'mgr.{manager.name} on {manager.host or "an unknown host"} cannot run this module, '
             'so nothing is measured while it is active: install the package there and restart '
             f'the manager. The module requires Python {MINIMUM_PYTHON[0]}.{MINIMUM_PYTHON[1]} or '
             'newer.'
             for manager in self._cluster_state.managers
             if not manager.has_module
-        ]
-        return tuple(found)
+        )
+        return (*(text for text in known if text is not None), *lacking)
 
     def _facts(self, cluster_map: ClusterMap, now_s: float) -> tuple[OsdFacts, ...]:
         observer, starts = self._sampler.observer, self._sampler.starts.starts
         signals, workloads = self._sampler.signals(), self._sampler.recognition.per_osd
-        present = {osd.osd_id for osd in cluster_map.osds}
-        for osd_id in [i for i in self._known_options if i not in present]:
+        for osd_id in self._known_options.keys() - cluster_map.by_id.keys():
             del self._known_options[osd_id]
         found = []
         for osd in cluster_map.osds:
@@ -330,13 +354,11 @@ class Evaluation:
     def _configured(self, osd: OsdInfo) -> Optional[_Configured]:
         """Running and configured options of ``osd``, cached until one of them changes."""
         options = self._cluster_state.options
-        running, entries = options.running(osd), options.entries
+        running, known = options.running(osd), self._known_options.get(osd.osd_id)
         if running is None:
             return None
-        known = self._known_options.get(osd.osd_id)
-        if known is None or (known.osd, known.entries, known.running) != (osd, entries, running):
-            found = osd_options(osd, entries, running)
-            in_force = settings_in_force(osd, entries, running)
-            known = _Configured(osd, entries, running, found, in_force)
+        source = osd, options.entries, running
+        if known is None or known.source != source:
+            known = _Configured(source, osd_options(*source), settings_in_force(*source))
             self._known_options[osd.osd_id] = known
         return known

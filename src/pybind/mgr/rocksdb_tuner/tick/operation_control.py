@@ -6,22 +6,22 @@ Only one operation runs at a time. Call everything here in the serve thread.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
-from typing import Callable, Mapping, Optional, Protocol
+from collections.abc import Iterable
+from typing import Any, Callable, Mapping, Optional
 
 from ..advise.cohort import why_unstartable
 from ..advise.compaction import CAMPAIGN
 from ..advise.proposal import change_request
 from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
-from ..mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
+from ..mgr.protocols import Cluster, Store
 from ..mgr.records import OsdInfo
 from ..observe.details import SlowEvents, read_slow_events
 from ..observe.report_interval import DEFAULT
 from ..observe.sample import Sample
 from ..observe.signals import Signals
 from ..operations.compaction.announce import record_of as campaign_record
-from ..operations.compaction.driver import CampaignCluster, CampaignDriver
+from ..operations.compaction.driver import CampaignDriver
 from ..operations.compaction.plan import CampaignPlan
 from ..operations.compaction.records import CampaignRequest, CampaignState
 from ..operations.compaction.rules import SETTLE_S, Measured
@@ -36,13 +36,8 @@ from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
 from ..operations.rollout.rules import VERIFY_S, Limits
 from ..settings import Settings
-from ..snapshot import ShownOperations
 from ..steps import Steps
 from .current_settings import CurrentSettings
-
-
-class TargetCluster(CampaignCluster, CounterReader, ConfigStore, Orchestrator, Protocol):
-    """Cluster interfaces that operations need."""
 
 
 class OperationControl:
@@ -50,7 +45,7 @@ class OperationControl:
 
     def __init__(
         self,
-        cluster: TargetCluster,
+        cluster: Cluster,
         store: Store,
         steps: Steps,
         current: CurrentSettings,
@@ -95,10 +90,6 @@ class OperationControl:
         self._announcer.taken_over(self.driver.state)
 
     @property
-    def rollout_under_way(self) -> bool:
-        return self.driver.under_way
-
-    @property
     def changing(self) -> bool:
         """Whether OSDs of a group may run different options on purpose."""
         return self.driver.under_way or self.experiment.under_way
@@ -113,34 +104,20 @@ class OperationControl:
         state = self.campaign.state
         return state is not None and bool(state.in_flight)
 
-    @property
-    def changes(self) -> tuple[Optional[RolloutState], Optional[CampaignState]]:
-        """Current state of the last rollout and the last campaign."""
-        return self.driver.state, self.campaign.state
-
-    @property
-    def campaign_waits_for(self) -> Optional[str]:
-        return self.campaign.waits_for
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Problems with the stored state of the operations."""
-        return tuple(problem for operation in self._operations for problem in operation.problems)
-
-    def shown(self) -> ShownOperations:
-        """The current state of the operations, for a snapshot."""
-        return ShownOperations(
-            rollout=self.driver.state,
-            rollout_acknowledged=self.driver.acknowledged,
-            rollout_waits=self.driver.why_waiting(),
-            campaign=self.campaign.state,
-            campaign_waits=self.campaign.why_waiting(),
-            campaign_waits_for=self.campaign.waits_for,
-            experiment=self.experiment.state,
-            experiment_waits=self.experiment.why_waiting(),
-            history=self.driver.history,
-            notices=self.problems,
-        )
+    def shown(self) -> dict[str, Any]:
+        """The fields of a snapshot that show operations."""
+        return {
+            'rollout': self.driver.state,
+            'rollout_acknowledged': self.driver.acknowledged,
+            'rollout_waits': self.driver.why_waiting(),
+            'campaign': self.campaign.state,
+            'campaign_waits': self.campaign.why_waiting(),
+            'campaign_waits_for': self.campaign.waits_for,
+            'experiment': self.experiment.state,
+            'experiment_waits': self.experiment.why_waiting(),
+            'history': self.driver.history,
+            'notices': tuple(text for one in self._operations for text in one.problems),
+        }
 
     def record(self, newest: Callable[[int], Optional[Sample]], now_s: float) -> None:
         """Record samples as evidence for the verdict on a rollout, or of an experiment."""
@@ -161,9 +138,9 @@ class OperationControl:
                 verify_s=VERIFY_S + self.reports.late_s,
             )
         )
-        under_way = self.rollout_under_way
+        under_way = self.driver.under_way
         self.driver.tick(now_s, allowed, self._monotonic())
-        return under_way and not self.rollout_under_way
+        return under_way and not self.driver.under_way
 
     def drive_experiment(self, now_s: float) -> bool:
         """Continue the experiment, after `drive_rollout`; True if it ended in this tick."""
@@ -175,16 +152,15 @@ class OperationControl:
         self, now_s: float, allowed: Permission, signals: Mapping[int, Signals]
     ) -> Optional[str]:
         """Continue the campaign; the id of its recommendation if it ended in this tick."""
-        campaign = self.campaign.state if self.campaign.under_way else None
-        self.campaign.load()
-        self.campaign.limits = CampaignLimits(settle_s=SETTLE_S + self.reports.late_s)
+        campaign = self.campaign
+        state = campaign.state if campaign.under_way else None
+        campaign.load()
+        campaign.limits = CampaignLimits(settle_s=SETTLE_S + self.reports.late_s)
         # A pass over all OSDs, which only a campaign needs.
-        osds = self._cluster.cluster_map().osds if self.campaign.under_way else ()
-        measured = measurements(osds, signals)
-        self.campaign.tick(now_s, measured, allowed, monotonic_s=self._monotonic())
-        if campaign is None or self.campaign.under_way:
-            return None
-        return campaign.request.recommendation_id
+        osds = self._cluster.cluster_map().osds if campaign.under_way else ()
+        campaign.tick(now_s, measurements(osds, signals), allowed, monotonic_s=self._monotonic())
+        ended = state is not None and not campaign.under_way
+        return state.request.recommendation_id if ended and state else None
 
     def name_actor(self, change_id: str, actor: str) -> None:
         for operation in self._operations:
@@ -206,8 +182,7 @@ class OperationControl:
     ) -> CampaignPlan:
         """What a campaign would take now; nothing changes."""
         found = measurements(self._cluster.cluster_map().osds, signals)
-        others = next((o.KIND for o in self._operations if o.under_way), None)
-        busy = None if others is None else f'{_article(others)} {others} is under way'
+        busy = next((_is_under_way(o) for o in self._operations if o.under_way), None)
         return self.campaign.preview(request, found, allowed, busy)
 
     def start_experiment(self, request: ExperimentRequest) -> ExperimentState:
@@ -236,15 +211,15 @@ class OperationControl:
 
     def resume(self) -> None:
         """Resume the operation under way, or acknowledge the failure of the last one."""
-        if self.under_way or not self._acknowledged():
-            self._current_operation().resume(self._clock())
+        now_s = self._clock()
+        acknowledged = not self.under_way and (
+            self.experiment.acknowledge(now_s) or self.driver.acknowledge()
+        )
+        if not acknowledged:
+            self._current_operation().resume(now_s)
 
     def abort(self, actor: str) -> None:
         self._current_operation().abort(actor, self._clock())
-
-    def _acknowledged(self) -> bool:
-        """Acknowledge a failed experiment, or else a failed rollout; False if there is none."""
-        return self.experiment.acknowledge(self._clock()) or self.driver.acknowledge()
 
     def _current_operation(self) -> Operation:
         """The operation that commands apply to; raises OperationRefused."""
@@ -253,19 +228,17 @@ class OperationControl:
                 return operation
         raise OperationRefused(errno.ENOENT, 'no operation is under way')
 
-    def _others_under_way(self, own: Operation) -> Iterator[Operation]:
-        return (o for o in self._operations if o is not own and o.under_way)
-
     def _refuse_beside_others(self, own: Operation) -> None:
-        for other in self._others_under_way(own):
-            raise OperationRefused(
-                errno.EBUSY,
-                f'{_article(other.KIND)} {other.KIND} is under way: wait for it, or abort it',
-            )
+        for other in self._operations:
+            if other is not own and other.under_way:
+                raise OperationRefused(
+                    errno.EBUSY, f'{_is_under_way(other)}: wait for it, or abort it'
+                )
 
 
-def _article(noun: str) -> str:
-    return 'an' if noun[0] in 'aeiou' else 'a'
+def _is_under_way(operation: Operation) -> str:
+    article = 'an' if operation.KIND[0] in 'aeiou' else 'a'
+    return f'{article} {operation.KIND} is under way'
 
 
 def measurements(osds: Iterable[OsdInfo], signals: Mapping[int, Signals]) -> Measured:

@@ -13,10 +13,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
+from functools import partial
 from typing import Optional, TypeVar
 
-from ..deep.rate import RateLimit
-from ..deep.reader import DeepStatsReader, DeepStatsRefused, OsdDeepStats
+from ..deep.reader import DeepStatsReader, DeepStatsRefused, OsdDeepStats, RateLimit
 from ..mgr.protocols import Audit, ClusterReader, CommandError, OsdCommands
 from ..mgr.records import AuditLine, OsdInfo
 from ..observe.kv_stats import offers_statistics
@@ -24,13 +25,14 @@ from ..observe.observer import (
     KV_STATS_COMMAND,
     PERF_DUMP_ARGUMENTS,
     PERF_DUMP_COMMAND,
-    DeepRequest,
     Observer,
     ShardingRequest,
 )
 from ..observe.sharding import COMMAND as FILES_COMMAND
 from ..snapshot import Mode
 from ..steps import Steps
+
+log = logging.getLogger(__name__)
 
 _T = TypeVar('_T')
 
@@ -124,9 +126,6 @@ class Queries:
             self._round += 1
 
 
-log = logging.getLogger(__name__)
-
-
 #: Maximum of OSDs that are queried at the same time for recommendations.
 CONCURRENT_QUERIES = 2
 
@@ -150,54 +149,52 @@ class OsdQueries(Queries):
         self._steps.run('BlueFS files', lambda: self._ask_files(observer, now_s))
 
     def _ask_kv_stats(self, observer: Observer, now_s: float) -> None:
-        for request in observer.deep_requests(now_s, self.free):
-            self._ask_one(observer, request)
+        for osd_id, nonce in observer.deep_requests(now_s, self.free):
 
-    def _ask_one(self, observer: Observer, request: DeepRequest) -> None:
-        osd_id, nonce = request
+            def take(
+                found: tuple[float, str, Optional[str]], osd_id: int = osd_id, nonce: int = nonce
+            ) -> None:
+                at_s, text, perf_dump = found
+                observer.accept_kv_stats(osd_id, nonce, text, at_s)
+                if perf_dump is not None and observer.kv_stats_unavailable(osd_id) is None:
+                    observer.accept_perf_dump(osd_id, nonce, perf_dump)
 
-        def ask() -> tuple[float, str, Optional[str]]:
-            text = self._osds.tell(osd_id, KV_STATS_COMMAND, {})
-            at_s, perf_dump = self._clock(), None
-            if offers_statistics(text):
-                # The memtable times are in the perf counters.
-                try:
-                    perf_dump = self._osds.tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
-                except CommandError as error:
-                    log.debug('no perf dump: %s', error)
-            return at_s, text, perf_dump
+            def failed(error: Exception, osd_id: int = osd_id, nonce: int = nonce) -> None:
+                observer.kv_stats_failed(osd_id, nonce, str(error), self._clock())
+                _expected(error)
 
-        def take(found: tuple[float, str, Optional[str]]) -> None:
-            at_s, text, perf_dump = found
-            observer.accept_kv_stats(osd_id, nonce, text, at_s)
-            if perf_dump is not None and observer.kv_stats_unavailable(osd_id) is None:
-                observer.accept_perf_dump(osd_id, nonce, perf_dump)
+            self.ask(osd_id, partial(self._kv_stats, osd_id), take, failed)
 
-        def failed(error: Exception) -> None:
-            observer.kv_stats_failed(osd_id, nonce, str(error), self._clock())
-            if not isinstance(error, CommandError):
-                raise error
-
-        self.ask(osd_id, ask, take, failed)
+    def _kv_stats(self, osd_id: int) -> tuple[float, str, Optional[str]]:
+        """The time, the statistics, and the perf counters, which have the memtable times."""
+        text = self._osds.tell(osd_id, KV_STATS_COMMAND, {})
+        at_s = self._clock()
+        if offers_statistics(text):
+            with suppress(CommandError):
+                dump = self._osds.tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
+                return at_s, text, dump
+        return at_s, text, None
 
     def _ask_files(self, observer: Observer, now_s: float) -> None:
         for request in observer.sharding_requests(now_s, self.free):
+
+            def take(text: str, request: ShardingRequest = request) -> None:
+                observer.accept_files(request, text, self._clock())
+
+            def failed(error: Exception, request: ShardingRequest = request) -> None:
+                observer.files_failed(request, self._clock())
+                _expected(error)
+
             # A request that cannot be sent now is due again at a later tick.
-            self._ask_files_of(observer, request)
+            ask = partial(self._osds.tell, request.osd_id, FILES_COMMAND, {})
+            self.ask(request.osd_id, ask, take, failed)
 
-    def _ask_files_of(self, observer: Observer, request: ShardingRequest) -> None:
-        def failed(error: Exception) -> None:
-            log.debug('no list of BlueFS files: %s', error)
-            observer.files_failed(request, self._clock())
-            if not isinstance(error, CommandError):
-                raise error
 
-        self.ask(
-            request.osd_id,
-            lambda: self._osds.tell(request.osd_id, FILES_COMMAND, {}),
-            lambda text: observer.accept_files(request, text, self._clock()),
-            failed,
-        )
+def _expected(error: Exception) -> None:
+    """An OSD refuses or does not answer; raises any other error."""
+    log.debug('no answer of an OSD: %s', error)
+    if not isinstance(error, CommandError):
+        raise error
 
 
 #: A command may queue in the mgr behind other commands of the same module.
@@ -226,46 +223,21 @@ AUDIT_TRIES = 5
 AUDIT_PAUSE_S = 2.0
 
 
-class Actors(Queries):
-    """Finds the client whose command started a change, in the cluster's audit log.
+def find_sender(
+    audit: Audit, wanted: Mapping[str, object], taken_s: float, sleep: Callable[[float], None]
+) -> Optional[str]:
+    """The client that sent the arguments ``wanted``, from the cluster's audit log.
 
     The mgr does not pass it on, but logs each command with its client before it runs it (seen on
-    16.2.15). The entry reaches the monitors a second or two later. Without a result the actor stays
-    unchanged.
+    16.2.15). The entry reaches the monitors a second or two later.
     """
-
-    def __init__(
-        self,
-        audit: Audit,
-        start: Start,
-        name_actor: Callable[[str, str], None],
-        *,
-        clock: Callable[[], float],
-        sleep: Callable[[float], None],
-    ) -> None:
-        """``name_actor`` gets the id of a change and its actor, in the serve thread."""
-        super().__init__(1, start)
-        self._audit, self._name_actor = audit, name_actor
-        self._clock, self._sleep = clock, sleep
-
-    def find(self, change_id: str, command: Mapping[str, object]) -> None:
-        """Find the client that sent the arguments ``command`` and name it; in the serve thread."""
-        taken_s = self._clock()
-
-        def ask() -> Optional[str]:
-            for attempt in range(AUDIT_TRIES):
-                if attempt:
-                    self._sleep(AUDIT_PAUSE_S)
-                found = sender(self._audit.audited(), command, taken_s)
-                if found is not None:
-                    return found
-            return None
-
-        def take(found: Optional[str]) -> None:
-            if found is not None:
-                self._name_actor(change_id, found)
-
-        self.ask(0, ask, take)
+    for attempt in range(AUDIT_TRIES):
+        if attempt:
+            sleep(AUDIT_PAUSE_S)
+        found = sender(audit.audited(), wanted, taken_s)
+        if found is not None:
+            return found
+    return None
 
 
 #: Maximum of OSDs that are queried at the same time.
@@ -301,9 +273,6 @@ class DeepStatsRequests(Queries):
         self._unknown_manager = unknown_manager
         self._rate = RateLimit()
 
-    def load(self) -> None:
-        self._reader.load()
-
     def restore(self, now_s: float) -> None:
         """Restore options that an earlier request, or a previous active mgr, left enabled."""
         if self._reader.unfinished and not self._compacting():
@@ -315,28 +284,31 @@ class DeepStatsRequests(Queries):
 
         Raises DeepStatsRefused, CommandError.
         """
+        osd = self._cluster.cluster_map().by_id.get(osd_id)
+        refusal: Optional[tuple[int, str]] = None
         if self._read_mode() is Mode.OFF:
-            raise DeepStatsRefused(
+            refusal = (
                 errno.EPERM,
                 'the module is off; to enable it: "ceph rocksdb-tuner mode observe"',
             )
-        if self._unknown_manager is not None:
-            raise DeepStatsRefused(errno.EOPNOTSUPP, self._unknown_manager)
-        osds = {osd.osd_id: osd for osd in self._cluster.cluster_map().osds}
-        if osd_id not in osds:
-            raise DeepStatsRefused(errno.ENOENT, f'osd.{osd_id} does not exist')
-        if self._compacting():
-            raise DeepStatsRefused(
-                errno.EBUSY, 'an OSD is being compacted; try again once the compaction is done'
+        elif self._unknown_manager is not None:
+            refusal = errno.EOPNOTSUPP, self._unknown_manager
+        elif osd is None:
+            refusal = errno.ENOENT, f'osd.{osd_id} does not exist'
+        elif self._compacting():
+            refusal = (
+                errno.EBUSY,
+                'an OSD is being compacted; try again once the compaction is done',
             )
-        if not self.free(osd_id):
-            raise DeepStatsRefused(
-                errno.EBUSY, f'osd.{osd_id}, or {MAX_CONCURRENT} other OSDs, did not answer yet'
-            )
-        too_often = self._rate.take(osd_id, self._monotonic())
-        if too_often is not None:
-            raise DeepStatsRefused(errno.EAGAIN, too_often)
-        return self._read_and_wait(osds[osd_id])
+        elif not self.free(osd_id):
+            others = f'{MAX_CONCURRENT} other OSDs'
+            refusal = errno.EBUSY, f'osd.{osd_id}, or {others}, did not answer yet'
+        elif (too_often := self._rate.take(osd_id, self._monotonic())) is not None:
+            refusal = errno.EAGAIN, too_often
+        if refusal is not None:
+            raise DeepStatsRefused(*refusal)
+        assert osd is not None
+        return self._read_and_wait(osd)
 
     def _read_and_wait(self, osd: OsdInfo) -> OsdDeepStats:
         answer: Future[OsdDeepStats] = Future()

@@ -23,9 +23,10 @@ from rocksdb_tuner.advise.records import (
     Risk,
 )
 from rocksdb_tuner.advise.weighing import Assessment
-from rocksdb_tuner.evaluate import AdviceContext, conclude
+from rocksdb_tuner.collection.records import Collection
+from rocksdb_tuner.evaluate import conclude
 from rocksdb_tuner.judge.records import SoakPlan
-from rocksdb_tuner.mgr.records import ConfigEntry
+from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
@@ -33,7 +34,6 @@ from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present.advice import plan_of
-from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
@@ -246,8 +246,9 @@ def test_override_equal_to_the_default_is_removed_for_all_classes_at_once() -> N
         facts(osd_info(i, device_class=name), PACIFIC, 'mon', entries)
         for i, name in enumerate(('ssd', 'hdd'))
     )
-    context = AdviceContext(Mode.RECOMMEND, entries)
-    found = conclude((ssd, hdd), {}, {}, context).assessments
+    cluster_map = ClusterMap(1, frozenset(), None, (ssd.info, hdd.info), ())
+    collection = Collection(0.0, cluster_map, entries=entries, orchestrated=True)
+    found = conclude(collection, (ssd, hdd), {}, {}).assessments
     (advice,) = (r for a in found for r in a.recommendations)
     assert (advice.kind, advice.who) == (Kind.REMOVE_OVERRIDE, 'osd')
     assert not advice.restart_required

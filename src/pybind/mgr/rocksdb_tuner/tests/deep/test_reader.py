@@ -12,8 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocksdb_tuner.deep.overrides import OsdOverrides, Override
-from rocksdb_tuner.deep.reader import OPTIONS, OVERRIDES, DeepStatsReader, DeepStatsRefused
+from rocksdb_tuner.deep.reader import (
+    OPTIONS,
+    OVERRIDES,
+    DeepStatsReader,
+    DeepStatsRefused,
+    OsdOverrides,
+    Override,
+)
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import ClusterMap, OsdInfo
 from rocksdb_tuner.store.errors import StoredStateError

@@ -126,25 +126,6 @@ def test_every_documented_series_of_an_osd_and_a_class_exists() -> None:
     )
 
 
-def test_values_are_in_base_units() -> None:
-    found = series(samples.small_cluster())
-    osd = {'ceph_daemon': 'osd.1'}
-    signals = samples.signals(1)
-    assert value(found, 'osd_kv_sync_seconds', **osd) == pytest.approx(
-        (signals.kv_sync_ms or 0) / 1e3
-    )
-    assert value(found, 'osd_db_used_bytes', **osd) == signals.db_used_bytes
-    assert value(found, 'osd_report_timestamp_seconds', **osd) == signals.sampled_s
-    assert value(
-        found,
-        'osd_info',
-        **osd,
-        device_class='ssd',
-        workload='rbd-small-write',
-        profile='pacific-default',
-    )
-
-
 def test_device_class_has_its_worst_osd_and_its_sum() -> None:
     busy = samples.facts(1)._replace(
         signals=samples.signals(1)._replace(kv_sync_busy=0.9, wal_bytes_per_s=5.0)
@@ -185,28 +166,6 @@ def test_only_osd_series_are_dropped_beyond_the_limit_and_that_is_reported() -> 
     }
 
 
-def test_exactly_one_mode_and_one_phase_is_active() -> None:
-    snapshot = samples.small_cluster()
-    found = series(snapshot)
-    assert snapshot.rollout is not None
-    for name, current in (('mode', snapshot.mode), ('rollout_phase', snapshot.rollout.phase)):
-        in_force = [labels for (n, labels), v in found.items() if n == name and v == 1]
-        assert [dict(labels).popitem()[1] for labels in in_force] == [current.value]
-
-
-def test_findings_are_counted_by_condition_with_their_osds() -> None:
-    snapshot = samples.small_cluster()
-    found = series(snapshot)
-    for finding in snapshot.findings:
-        assert value(
-            found,
-            'finding_osds',
-            finding=finding.finding_id,
-            severity=finding.severity.value,
-        ) == len(finding.osds)
-    assert value(found, 'findings', severity='error') == 1
-
-
 @pytest.mark.parametrize('name', samples.all_snapshots())
 def test_decision_of_each_group_is_a_series_in_the_words_of_status(name: str) -> None:
     snapshot = samples.all_snapshots()[name]
@@ -216,23 +175,3 @@ def test_decision_of_each_group_is_a_series_in_the_words_of_status(name: str) ->
         frozenset((label, decision[label] or '') for label in ('who', 'do', 'next_command'))
         for decision in json.loads(views.show('status', snapshot))['decisions']
     ]
-
-
-def test_experiment_has_its_phase_and_the_effects_of_its_arms() -> None:
-    """Nothing before the first, and no number for what is not bounded yet."""
-    snapshot = samples.small_cluster()
-    assert not [name for name, _ in series(snapshot) if name.startswith('experiment')]
-    found = series(replace(snapshot, experiment=experiments.measuring()))
-    assert value(found, 'experiment_phase', phase='measuring') == 1
-    assert value(found, 'experiment_phase', phase='done') == 0
-    assert value(found, 'experiment_changed_osds') == 2
-    assert value(found, 'experiment_start_timestamp_seconds') == samples.NOW_S - 9000
-    assert value(found, 'experiment_arm_info', arm=experiments.BEST, verdict='unclear') == 1
-    assert value(found, 'experiment_arm_info', arm=experiments.OTHER, verdict='worse') == 1
-    labels = {'arm': experiments.BEST, 'signal': experiments.OBJECTIVE}
-    assert value(found, 'experiment_arm_effect_ratio', **labels) == pytest.approx(-0.125)
-    assert value(found, 'experiment_arm_effect_low_ratio', **labels) == pytest.approx(-0.271)
-    assert value(found, 'experiment_arm_effect_high_ratio', **labels) == pytest.approx(0.043)
-    started = series(replace(snapshot, experiment=experiments.baseline()))
-    assert value(started, 'experiment_arm_info', arm=experiments.BEST, verdict='') == 1
-    assert not [name for name, _ in started if 'effect' in name]

@@ -280,20 +280,6 @@ def test_backend_reports_whether_it_can_restart_daemons(
     assert (reason or '').startswith(expected or '')
 
 
-def test_backend_without_restart_and_upgrade_is_queried_for_upgrades_once(
-    module: Any,
-) -> None:
-    """Each query logs a traceback."""
-    refusal = 'This Orchestrator does not support `orch upgrade status`'
-    module.features = UNABLE
-    module.mon_answers = [
-        (-errno.ENOENT, '', refusal),
-        (0, '{"available": true, "backend": "rook"}', ''),
-    ]
-    cluster = MgrCluster(module)
-    assert [cluster.orchestrated_upgrade() for _ in range(3)] == [None] * 3
-
-
 def event(text: str, level: str = 'INFO', at: str = '01') -> str:
     """As cephadm prints one: OrchestratorEvent.to_json."""
     return f'2026-01-01T00:00:{at}.000000Z daemon:osd.3 [{level}] "{text}"'
@@ -539,14 +525,6 @@ def test_failing_orchestrator_is_retried_later(
     assert len(module.mon_commands) == 1
     now_s += 10.0
     assert cluster.orchestrated_upgrade() is None
-
-
-def test_failing_orchestrator_is_not_treated_as_idle(
-    module: Any,
-) -> None:
-    module.mon_answers = [(-errno.EIO, '', 'ssh failed')]
-    with pytest.raises(CommandError, match='ssh failed'):
-        MgrCluster(module).orchestrated_upgrade()
 
 
 def test_versions_are_listed_per_daemon_type(module: Any) -> None:

@@ -11,8 +11,7 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.deep.rate import MOST, OSD_SPACING_S, WINDOW_S, RateLimit
-from rocksdb_tuner.deep.reader import DeepStatsRefused
+from rocksdb_tuner.deep.reader import MOST, OSD_SPACING_S, WINDOW_S, DeepStatsRefused, RateLimit
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.snapshot import Mode

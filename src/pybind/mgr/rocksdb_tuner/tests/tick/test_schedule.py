@@ -7,32 +7,13 @@ from typing import Callable
 
 import pytest
 
-from rocksdb_tuner.mgr.records import ConfigEntry, ManagerInfo
 from rocksdb_tuner.sampler import WARM_UP_ROUNDS
-from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tests.test_tuner import World
-from rocksdb_tuner.tick.schedule import PERIOD_S, STEADY_PERIOD_S, Basis, Schedule
+from rocksdb_tuner.tick.evaluation import PERIOD_S, STEADY_PERIOD_S, Schedule
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..fake_cluster import OPTION, FakeCluster
-
-OSDS = FakeCluster(3).cluster_map().osds
-BASIS = Basis(
-    settings=Settings(),
-    interval_s=10.0,
-    osds=OSDS,
-    entries=(),
-    option_changes=3,
-    measured={0: None, 1: None, 2: None}.keys(),
-    workloads={'ssd': WorkloadClass.IDLE},
-    health_codes=frozenset(),
-    orchestrator_reason=None,
-    managers=(),
-    reports=None,
-    changing=False,
-    history=(),
-)
+BASIS = ('what it rests on', 3)
 
 
 @pytest.fixture
@@ -97,31 +78,12 @@ def test_every_new_sample_is_evaluated_while_conclusions_settle(evaluated: Sched
     assert not evaluated.due(BASIS, 1005.0, fresh=False, partial=False, settling=True)
 
 
-@pytest.mark.parametrize(
-    'changed',
-    [
-        BASIS._replace(settings=Settings(mode=Mode.OBSERVE)),
-        BASIS._replace(interval_s=20.0),
-        BASIS._replace(osds=OSDS[:2]),
-        BASIS._replace(osds=(replace(OSDS[0], nonce=99), *OSDS[1:])),
-        BASIS._replace(entries=(ConfigEntry('osd', OPTION, 'compression=kLZ4Compression'),)),
-        BASIS._replace(option_changes=4),
-        BASIS._replace(measured={0: None, 1: None}.keys()),
-        BASIS._replace(workloads={'ssd': WorkloadClass.RBD_SMALL_WRITE}),
-        BASIS._replace(health_codes=frozenset({'BLUEFS_SPILLOVER'})),
-        BASIS._replace(orchestrator_reason='none'),
-        BASIS._replace(managers=(ManagerInfo('x', None, active=False, has_module=False),)),
-        BASIS._replace(changing=True),
-    ],
-)
-def test_change_of_the_basis_is_evaluated_at_once(evaluated: Schedule, changed: Basis) -> None:
-    assert changed != BASIS
-    assert evaluated.due(changed, 1001.0, fresh=False, partial=False, settling=False)
-
-
-def test_operators_requests_and_failures_are_evaluated_at_the_next_tick(
+def test_changes_requests_and_failures_are_evaluated_at_the_next_tick(
     evaluated: Schedule,
 ) -> None:
+    other = ('another', 3)
+    assert evaluated.due(other, 1001.0, fresh=False, partial=False, settling=False)
+    assert not evaluated.due(BASIS, 1001.0, fresh=False, partial=False, settling=False)
     evaluated.invalidate()
     assert evaluated.due(BASIS, 1001.0, fresh=False, partial=False, settling=False)
 

@@ -6,7 +6,8 @@ import errno
 import json
 import logging
 from dataclasses import replace
-from typing import Any, Optional
+from types import SimpleNamespace
+from typing import Any, Optional, cast
 
 import pytest
 
@@ -16,22 +17,40 @@ from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.records import ExperimentState
 from rocksdb_tuner.present import views
-from rocksdb_tuner.tick.winners import ADOPT_WITHIN_S, Winners, adoptable, profile_of
+from rocksdb_tuner.tick.auto_apply import (
+    ADOPT_WITHIN_S,
+    AutoApply,
+    adoptable,
+    profile_of,
+    remember,
+)
 
-from ..fake_cluster import FSID, FakeStore
+from ..fake_cluster import FSID, FakeCluster, FakeStore
 from ..present import experiment_samples as experiments
 from ..present import samples
 from ..present.test_documents import validator
 
 
-def winners(started: Optional[list[Any]] = None, refusal: Optional[str] = None) -> Winners:
-    def start(recommendation: Recommendation, actor: str) -> Any:
-        if refusal is not None:
-            raise OperationRefused(errno.EBUSY, refusal)
-        if started is not None:
-            started.append((recommendation.recommendation_id, actor))
+class Operations:
+    """What `AutoApply` uses of the operations."""
 
-    return Winners(CustomProfiles(FakeStore()), lambda: FSID, start)
+    def __init__(
+        self, experiment: Optional[ExperimentState], refusal: Optional[str] = None
+    ) -> None:
+        self.experiment = SimpleNamespace(state=experiment)
+        self.driver = SimpleNamespace(state=None)
+        self.refusal = refusal
+        self.started: list[Any] = []
+
+    def start(self, recommendation: Recommendation, actor: str) -> None:
+        if self.refusal is not None:
+            raise OperationRefused(errno.EBUSY, self.refusal)
+        self.started.append((recommendation.recommendation_id, actor))
+
+
+def automatic(operations: Operations) -> AutoApply:
+    # Any: only what it needs.
+    return AutoApply(cast('Any', operations), FakeCluster(1), lambda: 0.0)
 
 
 def adopted(answer: Answer = Answer.WINNER) -> ExperimentState:
@@ -45,10 +64,9 @@ def advice() -> Recommendation:
 
 def test_winner_is_stored_with_its_provenance() -> None:
     store = CustomProfiles(FakeStore())
-    kept = Winners(store, lambda: FSID, lambda *_: None)  # type: ignore[arg-type]
     for _ in range(2):
         # A manager taking over may receive it again.
-        kept.remember(experiments.ended())
+        remember(experiments.ended(), FSID, store)
     (own,) = store.all()
     assert (own.name, own.options, own.own_releases) == ('e7-winner', samples.LZ4, ('pacific',))
     found = own.provenance
@@ -79,7 +97,7 @@ def test_nothing_is_stored_without_a_winner(answer: Answer) -> None:
     state = experiments.ended()
     unknown = replace(state, request=replace(state.request, release=None))
     assert profile_of(unknown, FSID) is None
-    winners().remember(unknown)
+    remember(unknown, FSID, CustomProfiles(FakeStore()))
 
 
 def test_custom_profile_of_an_operator_is_not_replaced(caplog: pytest.LogCaptureFixture) -> None:
@@ -88,9 +106,7 @@ def test_custom_profile_of_an_operator_is_not_replaced(caplog: pytest.LogCapture
     assert own is not None
     store.add(replace(own, provenance=None))
     with caplog.at_level(logging.WARNING):
-        Winners(store, lambda: None, lambda *_: None).remember(  # type: ignore[arg-type]
-            experiments.ended()
-        )
+        remember(experiments.ended(), None, store)
     assert 'cannot keep the winner of E7 as a profile' in caplog.text
     assert [p.provenance for p in store.all()] == [None]
 
@@ -107,13 +123,11 @@ def test_operators_cannot_write_provenance() -> None:
 
 
 def test_winner_is_adopted_as_soon_as_it_is_recommended() -> None:
-    started: list[Any] = []
-    hand = winners(started)
-    now_s = samples.NOW_S
-    hand.adopt(adopted(), None, (), now_s)
-    assert started == []
-    hand.adopt(adopted(), None, (advice(),), now_s)
-    assert started == [('ssd-1a2b3c', 'client.admin')]
+    operations, now_s = Operations(adopted()), samples.NOW_S
+    automatic(operations).adopt((), now_s)
+    assert operations.started == []
+    automatic(operations).adopt((advice(),), now_s)
+    assert operations.started == [('ssd-1a2b3c', 'client.admin')]
     earlier = replace(samples.rollout(), started_s=now_s - 9000)
     assert adoptable(adopted(), earlier, (advice(),), now_s) == advice()
 
@@ -141,5 +155,7 @@ def test_another_recommendation_is_not_adopted() -> None:
 
 def test_refused_rollout_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        winners(refusal='a rollout is under way').adopt(adopted(), None, (advice(),), samples.NOW_S)
-    assert 'cannot apply the winner of experiment E7: a rollout is under way' in caplog.text
+        operations = Operations(adopted(), 'a rollout is under way')
+        automatic(operations).adopt((advice(),), samples.NOW_S)
+    assert 'the winner of experiment E7' in caplog.text
+    assert 'was refused: a rollout is under way' in caplog.text

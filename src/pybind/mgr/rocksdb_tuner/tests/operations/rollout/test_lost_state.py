@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocksdb_tuner.deep.overrides import OsdOverrides
-from rocksdb_tuner.deep.reader import DeepStatsReader
+from rocksdb_tuner.deep.reader import DeepStatsReader, OsdOverrides
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep
