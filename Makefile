@@ -53,7 +53,7 @@ help:
 	@echo 'make mutation  mutation score: the share of single faults in the source that the tests detect;'
 	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part'
 	@echo 'make mutation-sample   the same with some faults, for minutes; SEED=N repeats a sample'
-	@echo 'make bench    measure the cost of ticks and of model answers'
+	@echo 'make bench    measure the cost of ticks, and compare the model with real runs'
 	@echo 'make results  generate the results in README.md from qa/bench/results'
 	@echo 'make upstream CEPH_SOURCE=DIR   lay the module over an unpacked source of Ceph 20.2.4 and run the'
 	@echo '              checks of that tree'
@@ -136,7 +136,7 @@ coverage: $(TOX)
 
 bench:
 	/usr/bin/python3 qa/bench/bench_tick.py
-	/usr/bin/python3 qa/bench/bench_model.py speed
+	/usr/bin/python3 qa/bench/bench_model.py
 
 results:
 	/usr/bin/python3 qa/readme_results.py

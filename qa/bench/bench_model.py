@@ -1,151 +1,270 @@
 #!/usr/bin/python3
-"""The model of the tree against real OSDs, and what one answer of it costs.
+"""What the model of the tree predicts for the stored runs of OSDs of real size, and what they did.
 
-``compare`` shows what the model predicts for the stored runs of real OSDs; ``calibrate`` writes
-into ``knowledge/model.json`` what only measuring gives, of the omap load; ``speed`` times the
-model.
+The runs (`results/model-real.json`) were made, and the model fitted to those that are not held out,
+by benches that are in the log only.
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import json
-import statistics
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, TypeVar
 
-BENCH = Path(__file__).resolve().parent
-CHECKOUT = BENCH.parents[1]
-sys.path[:0] = [
-    str(CHECKOUT / 'src/pybind/mgr'),
-    str(CHECKOUT / 'qa'),
-    str(CHECKOUT / 'qa/doubles'),
-    str(BENCH),
-]
+CHECKOUT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(CHECKOUT / part) for part in ('src/pybind/mgr', 'qa', 'qa/doubles')]
 
-import bench_model_compare as comparing  # noqa: E402 - after the path to it
-import bench_model_runs as running  # noqa: E402
+from rocksdb_tuner.lsm.calibration import (  # noqa: E402 - after the path to it
+    Calibration,
+    Quantity,
+    calibration,
+)
+from rocksdb_tuner.lsm.model import TreeInputs, model  # noqa: E402
+from rocksdb_tuner.lsm.records import ColumnFamilyModel, Load, TreeModel  # noqa: E402
+from rocksdb_tuner.options.releases import release_of  # noqa: E402
+from rocksdb_tuner.options.sharding import columns  # noqa: E402
+from rocksdb_tuner.options.syntax import parse  # noqa: E402
 
-from rocksdb_tuner.advise.whatif.derive import derive  # noqa: E402
-from rocksdb_tuner.advise.whatif.overrides import read_overrides  # noqa: E402
-from rocksdb_tuner.advise.whatif.situation import situation_without_osd  # noqa: E402
-from rocksdb_tuner.advise.whatif.tree import tree  # noqa: E402
-from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
-from rocksdb_tuner.options.releases import known_releases  # noqa: E402
-from rocksdb_tuner.present import views  # noqa: E402
-from rocksdb_tuner.workload.records import WorkloadClass  # noqa: E402
-
-RESULTS = BENCH / 'results'
-KNOWLEDGE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/knowledge/model.json'
-
-
-def _read(arguments: argparse.Namespace) -> list[running.Run]:
-    files = arguments.results or sorted(RESULTS.glob('model-*.json'))
-    return [run for path in files for run in comparing.read_runs(path)]
+RESULTS = CHECKOUT / 'qa/bench/results/model-real.json'
+WAL_LIMIT_MIB = 1024
+#: The measured workload of the clients of a trial.
+WORKLOADS = {'rbd': 'rbd-randwrite', 's3-put': 'omap-heavy', 's3-delete': 'omap-heavy'}
+#: A column that gets less than this of all writes makes no difference.
+LEAST_SHARE = 0.01
+#: Nor do columns of which nothing is known, with less than this of level 0.
+LEFT_OUT = 0.1
+_Record = TypeVar('_Record')
 
 
-def _compare(arguments: argparse.Namespace) -> None:
-    runs = _read(arguments)
-    if arguments.installed:
-        known = calibration()
-        comparisons = [c for run in runs for c in comparing.compare(run, known)]
-    else:
-        overlap = comparing.best_overlap(runs)
-        print(f'overlap {overlap:g}')
-        comparisons = comparing.compare_all(runs, overlap)
-    for line in _table([c for c in comparisons if c.quantity != comparing.CHANGE]):
-        print(line)
-    for found in comparing.intervals(comparisons):
-        print('{quantity}: {low:g} to {high:g} ({comparisons} comparisons)'.format(**found))
+@dataclass(frozen=True)
+class Trial:
+    """The plan of a run; what does not apply to its clients is 0."""
+
+    name: str
+    #: "rbd", "s3-put", "s3-delete" or "cephfs"
+    clients: str
+    memtable_mib: int
+    merge: int
+    trigger: int
+    level_base_mib: int
+    compression: str
+    #: Of one placement group.
+    log_entries: int
+
+    @property
+    def options(self) -> str:
+        number = max(4, 1024 // self.memtable_mib, 2 * self.merge)
+        return (
+            f'compression={self.compression},max_write_buffer_number={number},'
+            f'min_write_buffer_number_to_merge={self.merge},'
+            f'write_buffer_size={self.memtable_mib << 20},max_background_jobs=4,'
+            f'level0_file_num_compaction_trigger={self.trigger},'
+            f'max_bytes_for_level_base={self.level_base_mib << 20},'
+            'max_bytes_for_level_multiplier=8,writable_file_max_buffer_size=0,'
+            f'compaction_readahead_size=2097152,max_total_wal_size={WAL_LIMIT_MIB << 20}'
+        )
 
 
-def _table(comparisons: Sequence[comparing.Comparison]) -> list[str]:
-    """An RST table of predicted against measured."""
-    widths = (8, 34, 13, 25, 12, 12, 5)
-    rule = '  '.join('=' * width for width in widths)
-    heads = ('release', 'option set', 'workload', 'quantity', 'predicted', 'measured', 'ratio')
-    lines = [rule, _row(heads, widths), rule]
+@dataclass(frozen=True)
+class ColumnSeen:
+    """The activity of all column families of one column; None: no such activity."""
+
+    name: str
+    full_flushes: int
+    early_flushes: int
+    #: Of one flush of full memtables, and of one triggered by the limit of the WAL.
+    full_flush_memory_bytes: float | None
+    full_flush_file_bytes: float | None
+    early_flush_memory_bytes: float | None
+    early_flush_file_bytes: float | None
+    #: Of all flushes since the steady state: keys and values, level 0 files.
+    flushed_data_bytes: int
+    level_0_bytes: int
+    level_0_bytes_per_write: float | None
+    compaction_bytes_per_write: float | None
+    #: After a full compaction.
+    live_bytes: int
+
+
+@dataclass(frozen=True)
+class RealRun:
+    trial: Trial
+    version: str
+    placement_groups: int
+    objects: int
+    #: Until the steady state, and from then on.
+    writes_before: int
+    writes: float
+    write_bytes_avg: float
+    wal_bytes: float
+    #: SST files: on average from the steady state on, at the end, and after a full compaction.
+    sst_bytes_mean: float
+    sst_bytes_after: int
+    sst_bytes_compacted: int
+    wal_peak_bytes: int | None
+    wal_peak_allocated_bytes: int
+    wal_limit_met: int
+    columns: list[ColumnSeen]
+
+    @property
+    def data_bytes(self) -> float:
+        """The content of the database as counted by RocksDB: deleted files stay some seconds."""
+        if self.sst_bytes_compacted == self.sst_bytes_after:
+            # Tentacle answers before the full compaction has ended
+            return self.sst_bytes_mean
+        return float(sum(column.live_bytes for column in self.columns))
+
+    @property
+    def flushes(self) -> float | None:
+        """Bytes for each byte in the WAL; None: too few to compare."""
+        return self._for_each_wal_byte([c.level_0_bytes_per_write for c in self.columns])
+
+    @property
+    def compactions(self) -> float | None:
+        """The same of what compactions wrote."""
+        return self._for_each_wal_byte([c.compaction_bytes_per_write for c in self.columns])
+
+    def _for_each_wal_byte(self, rates: Sequence[float | None]) -> float | None:
+        sizes = [column.level_0_bytes for column in self.columns]
+        left_out = sum(size for rate, size in zip(rates, sizes, strict=True) if rate is None)
+        if not sum(sizes) or left_out > LEFT_OUT * sum(sizes):
+            return None
+        return sum(rate or 0.0 for rate in rates) / (self.wal_bytes / self.writes)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    run: RealRun
+    quantity: str
+    predicted: float
+    measured: float
+    #: "O" and the like; '' where it is about the whole database.
+    column: str = ''
+
+    @property
+    def ratio(self) -> float:
+        return self.measured / self.predicted
+
+
+def read(path: Path = RESULTS) -> list[RealRun]:
+    return [
+        _record(
+            RealRun,
+            {
+                **entry,
+                'trial': _record(Trial, entry['trial']),
+                'columns': [_record(ColumnSeen, column) for column in entry['columns']],
+            },
+        )
+        for entry in json.loads(path.read_text(encoding='utf-8'))['runs']
+    ]
+
+
+def _record(kind: type[_Record], entry: Mapping[str, Any]) -> _Record:
+    return kind(**{field.name: entry[field.name] for field in fields(kind)})  # type: ignore[arg-type]
+
+
+def predict(run: RealRun, known: Calibration) -> TreeModel:
+    release = release_of(run.version, None)
+    assert release is not None
+    until_middle = run.writes_before + run.writes / 2
+    rbd = run.trial.clients == 'rbd'
+    load = Load(
+        workload=WORKLOADS[run.trial.clients],
+        data_bytes=run.data_bytes,
+        objects=run.objects,
+        placement_groups=run.placement_groups,
+        # The logs may not have been as long yet
+        log_entries=min(float(run.trial.log_entries * run.placement_groups), until_middle),
+        write_bytes=run.write_bytes_avg if rbd else None,
+        writes_per_object=until_middle / max(1, run.objects) if rbd else None,
+    )
+    inputs = TreeInputs(
+        parse(run.trial.options), release.rocksdb_version, columns(release.default_cfs), load=load
+    )
+    return model(inputs, known)
+
+
+def compare(run: RealRun, known: Calibration) -> Iterator[Comparison]:
+    """Every quantity that this run shows."""
+    if run.trial.clients not in WORKLOADS:
+        return
+    predicted = predict(run, known)
+    flushed = sum(c.flushed_data_bytes for c in run.columns)
+    seen = {column.name: column for column in run.columns}
+    for column in predicted.column_families:
+        own = seen.get(column.name)
+        if own and own.flushed_data_bytes > LEAST_SHARE * flushed:
+            yield from _of_column(run, column, own)
+    if run.wal_limit_met and run.wal_peak_bytes:
+        yield Comparison(run, 'wal_bytes', predicted.wal.limit_bytes, run.wal_peak_bytes)
+        device = predicted.wal.device_bytes.value
+        yield Comparison(run, 'wal_device_bytes', device, run.wal_peak_allocated_bytes)
+    found, flushes, compactions = predicted.amplification, run.flushes, run.compactions
+    if found.write is None or found.flushes is None or found.compactions is None:
+        return
+    if flushes:
+        yield Comparison(run, 'flush_bytes_per_wal_byte', found.flushes, flushes)
+    if compactions:
+        yield Comparison(run, 'compaction_bytes_per_wal_byte', found.compactions, compactions)
+    if flushes is not None and compactions is not None:
+        measured = 1 + flushes + compactions
+        yield Comparison(run, 'write_amplification', found.write.value, measured)
+
+
+def _of_column(run: RealRun, column: ColumnFamilyModel, own: ColumnSeen) -> Iterator[Comparison]:
+    early, predicted_file = column.expected_flush_bytes, column.level0_file_bytes
+    assert early is not None
+    assert predicted_file is not None
+    by_memtables = own.full_flushes > own.early_flushes
+    memory = own.full_flush_memory_bytes if by_memtables else own.early_flush_memory_bytes
+    file = own.full_flush_file_bytes if by_memtables else own.early_flush_file_bytes
+    name = column.name
+    if memory and by_memtables:
+        yield Comparison(run, 'full_flush_bytes', column.full_flush_bytes.value, memory, name)
+    elif memory and column.flushed_by == 'wal':
+        yield Comparison(run, 'early_flush_bytes', early.value, memory, name)
+    large = own.level_0_bytes > LEAST_SHARE * sum(c.level_0_bytes for c in run.columns)
+    if file and large and predicted_file.value:
+        yield Comparison(run, 'level0_file_bytes', predicted_file.value, file, name)
+
+
+def changes(comparisons: Sequence[Comparison]) -> list[float]:
+    """Ratios of every run against every other of the same clients, both ways: loads differ too."""
+    amplified = [c for c in comparisons if c.quantity == 'write_amplification']
+    return [
+        after.ratio / before.ratio
+        for before, after in itertools.permutations(amplified, 2)
+        if before.run.trial.clients == after.run.trial.clients
+    ]
+
+
+def held(
+    comparisons: Sequence[Comparison], stated: Mapping[str, Quantity]
+) -> dict[str, tuple[int, int]]:
+    """Of each quantity with an interval, how many measured values lay in it, and of how many."""
+    ratios = {'write_amplification_change': changes(comparisons)}
     for c in comparisons:
-        quantity = f'{c.quantity} {c.column}'.rstrip()
-        values = (_value(c.predicted), _value(c.measured), f'{c.ratio:.2f}')
-        lines.append(_row((c.release, c.option_set, c.workload, quantity, *values), widths))
-    return [*lines, rule]
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return '  '.join(f'{cell:<{width}}' for cell, width in zip(cells, widths)).rstrip()
-
-
-def _value(number: float) -> str:
-    if number < 100:
-        return f'{number:.2f}'
-    unit, size = ('KiB', 1 << 10) if number < 1 << 20 else ('MiB', 1 << 20)
-    return f'{number / size:.1f} {unit}'
-
-
-def _calibrate(arguments: argparse.Namespace) -> None:
-    """Of the omap load; `bench_model_real.py fit`, after it, has the rest."""
-    runs = _read(arguments)
-    overlap = comparing.best_overlap(runs)
-    found = comparing.intervals(comparing.compare_all(runs, overlap))
-    content = json.loads(KNOWLEDGE.read_text())
-    made = comparing.calibrate(runs, comparing.fit(runs), overlap, found)
-    rbd = {entry['name']: entry for entry in content['workloads'] if 'onodes' in entry}
-    made['workloads'] = [rbd.get(entry['name'], entry) for entry in made['workloads']]
-    content.update(made)
-    KNOWLEDGE.write_text(json.dumps(content, indent=1) + '\n')
-
-
-def _speed(arguments: argparse.Namespace) -> None:
-    """Whole answers, from the words of the command to the text that is printed."""
-    release = next(r for r in known_releases() if r.name == 'reef')
-    costs_ms: dict[str, list[float]] = {'model': [], 'model, plain': [], 'profile derive': []}
-    for number in range(arguments.times):
-        # What is remembered of an option string is not to be measured.
-        options = f'{release.default_options},ttl={number}'
-        message = read_overrides(
-            workload=WorkloadClass.RGW_METADATA, db_size=f'{60 + number}G', data='20G', ingest='5M'
-        )
-        situation = situation_without_osd(release, message)
-        for name, answer in (
-            ('model', lambda o=options, s=situation: views.show('model', tree(o, s))),
-            (
-                'model, plain',
-                lambda o=options, s=situation: views.show('model', tree(o, s), 'plain'),
-            ),
-            ('profile derive', lambda s=situation: views.show('profile-derive', derive(s))),
-        ):
-            begin_s = time.perf_counter()
-            answer()
-            costs_ms[name].append((time.perf_counter() - begin_s) * 1000)
-    for name, costs in costs_ms.items():
-        median = statistics.median(costs)
-        print(
-            f'{name}: first {costs[0]:.2f} ms, median {median:.2f} ms, most {max(costs[1:]):.2f} ms'
-        )
+        ratios.setdefault(c.quantity, []).append(c.ratio)
+    around = {name: stated[name].around(1.0) for name in ratios if name in stated}
+    return {
+        name: (sum(one.low <= ratio <= one.high for ratio in ratios[name]), len(ratios[name]))
+        for name, one in around.items()
+    }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        '--results', type=Path, action='append', help='may be repeated (default: all there are)'
-    )
-    commands = parser.add_subparsers(required=True)
-    compare = commands.add_parser('compare')
-    compare.add_argument(
-        '--installed',
-        action='store_true',
-        help='predict with what is installed, not with the runs of the other option sets',
-    )
-    compare.set_defaults(run=_compare)
-    commands.add_parser('calibrate').set_defaults(run=_calibrate)
-    speed = commands.add_parser('speed')
-    speed.add_argument('--times', type=int, default=50)
-    speed.set_defaults(run=_speed)
-    arguments = parser.parse_args()
-    arguments.run(arguments)
+    known = calibration()
+    comparisons = [c for run in read() for c in compare(run, known)]
+    for c in comparisons:
+        what = f'{c.run.trial.name} {c.quantity} {c.column}'
+        print(f'{what:48} {c.predicted:14.2f} {c.measured:14.2f} {c.ratio:.2f}')
+    for quantity, (inside, number) in held(comparisons, known.quantities).items():
+        print(f'{quantity}: {inside} of {number} ({inside / number:.0%}) in the stated interval')
     return 0
 
 

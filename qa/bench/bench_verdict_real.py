@@ -2,33 +2,48 @@
 """How often the verdict is wrong on real OSDs: independent trials, recorded and then judged.
 
 `record` runs real clusters under a steady client and records the counters of their OSDs, a window
-and a file for each; some OSDs become slower half-way: each sync of their disk takes so many percent
-longer. It numbers windows on from those in the folder: a run that was interrupted is continued, and
-several add up. How many there are to be has to be decided before any is judged. `judge FOLDER/*`
-takes all of them. Blocks are built and judged by the module's own code, as in a rollout.
+and a file for each (see harness/trial_windows.py). It numbers windows on from those in the folder.
+How many there are to be has to be decided before any is judged. `judge FOLDER/*` takes all of them.
+Blocks are built and judged by the module's own code, as in a rollout, evaluated at every block.
+
+A trial ends with a verdict (pass, better, fail) or without one (inconclusive, no data). Without one
+a rollout neither goes on nor back but waits for the operator, so each share is of all trials.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import lzma
+import math
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Optional
+from statistics import fmean, median, stdev
+from typing import Any, Optional
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybind/mgr')]
 
 from harness import Cluster, ClusterSpec, Progress, trial_windows  # noqa: E402 - after the path to it
 from harness.record import save  # noqa: E402
-from rocksdb_tuner.judge.records import SoakPlan  # noqa: E402
-from verdict_independent import independent  # noqa: E402
-from verdict_trials import (  # noqa: E402
-    after_s,
-    before_s,
-    read,
+from rocksdb_tuner.judge.evidence import Block, Evidence, measured  # noqa: E402
+from rocksdb_tuner.judge.records import (  # noqa: E402
+    SoakPlan,
+    Verdict,
+    ends_with,
+    least_soak_s,
+    planned_block_s,
 )
+from rocksdb_tuner.judge.signals import limits  # noqa: E402
+from rocksdb_tuner.judge.verdict import in_words, judge  # noqa: E402
+from rocksdb_tuner.observe.sample import Sample, names_for, take_sample  # noqa: E402
+from rocksdb_tuner.observe.window import window  # noqa: E402
+from rocksdb_tuner.operations.rollout.recording import Part, Recorder  # noqa: E402
+from rocksdb_tuner.tests.judge.simulated import OneReport  # noqa: E402
+from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file  # noqa: E402
 
 #: Of independent trials: the default minimum, and no longer. With only 8 blocks on either side (240
 #: s) a quarter of soaks has no verdict even on white noise, whose independence so few do not show.
@@ -39,13 +54,233 @@ MANY_OSDS = (('bdev_aio_max_queue_depth', '64'),)
 WINDOW = 'verdict-window-{}.json.xz'
 #: After a window no OSD is slow any more, but requests of before are under way.
 WASHOUT_S = 20.0
+SIGNALS = ('op_w_latency_ms', 'kv_sync_ms_per_txn')
+#: What happens to the canary of a trial.
+KINDS = ('slower', 'unchanged')
+#: The kind of the trials of each claim, and with which outcomes they are counted.
+CLAIMS: Mapping[str, tuple[str, frozenset[str]]] = {
+    'false fail': ('unchanged', frozenset({'fail'})),
+    'false better': ('unchanged', frozenset({'better'})),
+    'missed': ('slower', frozenset({'pass', 'better'})),
+    'caught': ('slower', frozenset({'fail'})),
+}
+Samples = Mapping[int, Optional[Sample]]
 
 
-def _judge(paths: Sequence[Path], out: Optional[Path]) -> None:
-    text = json.dumps(independent([read(path) for path in paths]), indent=1)
-    print(text)
-    if out is not None:
-        out.write_text(text + '\n')
+@dataclass(frozen=True)
+class Recorded:
+    """The samples the module would have taken, every ten seconds, and the window's document."""
+
+    looks: Sequence[tuple[float, Samples]]
+    document: Mapping[str, Any]
+
+    def between(self, begin_s: float, end_s: float) -> Iterator[tuple[float, Samples]]:
+        return (look for look in self.looks if begin_s <= look[0] <= end_s)
+
+    def mean(self, osd: int, begin_s: float, end_s: float, signal: str) -> Optional[float]:
+        """One signal of one OSD in all of that time."""
+        known = [s for _, at in self.between(begin_s, end_s) if (s := at[osd]) is not None]
+        span = window(known[0], known[-1]) if len(known) > 1 else None
+        value: Optional[float] = getattr(measured(span, None, 1), signal)
+        return value
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One canary and its controls, as drawn before the window was recorded."""
+
+    window: int
+    kind: str
+    canary: int
+    controls: tuple[int, ...]
+    before_s: float
+    change_s: float
+    end_s: float
+
+    @property
+    def osds(self) -> tuple[int, ...]:
+        return (self.canary, *self.controls)
+
+
+def read(path: Path) -> Recorded:
+    recording = load_file(path)
+    names = names_for(recording.release)
+    newest: dict[int, Optional[Sample]] = dict.fromkeys(r.osd_id for r in recording.reports)
+    looks: list[tuple[float, Samples]] = []
+    now_s = recording.reports[0].time_s
+    for report in recording.reports:
+        while report.time_s > now_s:
+            looks.append((now_s, dict(newest)))
+            now_s += SAMPLE_INTERVAL_S
+        sample = take_sample(OneReport(report), report.osd_id, report.nonce, names, report.time_s)
+        newest[report.osd_id] = sample or newest[report.osd_id]
+    looks.append((now_s, newest))
+    return Recorded(looks, json.loads(lzma.decompress(path.read_bytes())))
+
+
+def before_s(plan: SoakPlan) -> float:
+    """So long that all blocks of the time before are complete, whenever it begins."""
+    return least_soak_s(plan) + 2 * SAMPLE_INTERVAL_S
+
+
+def after_s(plan: SoakPlan) -> float:
+    """So long that all blocks of the longest soak are complete, whenever it begins."""
+    return limits().warm_up_s + plan.most_s + 2 * SAMPLE_INTERVAL_S
+
+
+def drawn(document: Mapping[str, Any]) -> Iterator[Trial]:
+    """Raises ValueError if two trials of one kind share an OSD, or the time is too short."""
+    declared = document['trials']
+    plan = SoakPlan(*declared['soak_s'])
+    calm, slow = document['spans']
+    change_s = slow['begin_s']
+    times_s = (change_s - before_s(plan), change_s, change_s + after_s(plan))
+    if times_s[0] < calm['begin_s'] or times_s[2] > slow['end_s']:
+        raise ValueError(f'window {declared["number"]} is too short for its soak')
+    for kind in KINDS:
+        groups = [(group[kind], *group['controls']) for group in declared['groups']]
+        used = Counter(n for group in groups for n in group)
+        if max(used.values()) > 1:
+            raise ValueError(f'trials of the kind {kind!r} share an OSD')
+        for canary, *controls in groups:
+            yield Trial(declared['number'], kind, canary, tuple(controls), *times_s)
+
+
+def void(recorded: Recorded, trial: Trial) -> Optional[str]:
+    """Why the recording is not of the trial that was drawn; None: it is. Verdicts play no part."""
+    samples = [at for _, at in recorded.between(trial.before_s, trial.end_s)]
+    for n in trial.osds:
+        processes = {None if (s := at[n]) is None else s.nonce for at in samples}
+        if len(processes) != 1 or None in processes:
+            return f'restarted or without samples: osd.{n}'
+    calm, slow = (span['slowed_percent'] for span in recorded.document['spans'])
+    slowed = {n for n in trial.osds if slow.get(str(n), 0) > calm.get(str(n), 0)}
+    if slowed != ({trial.canary} if trial.kind == 'slower' else set()):
+        return f'slowed down were {sorted(slowed)}'
+    return None
+
+
+def soak(recorded: Recorded, trial: Trial, plan: SoakPlan) -> dict[str, Any]:
+    """The verdict on a canary, in words, and how long after the change it came."""
+    block_s = planned_block_s(plan)
+    recorder = Recorder(Evidence('r1', 0, (trial.canary,), trial.controls, block_s))
+    judgement, now_s = None, trial.change_s
+    for now_s, samples in recorded.between(trial.before_s, trial.end_s):
+        part = Part.BEFORE if now_s <= trial.change_s else Part.AFTER
+        new = recorder.add(part, {n: samples[n] for n in trial.osds}, now_s)
+        if part is Part.BEFORE or not new:
+            continue
+        judgement = judge(_whatever_was_flushed(recorder.evidence))
+        if ends_with(judgement, len(recorder.evidence.after) * block_s, plan) is not None:
+            break
+    if judgement is None:
+        return {'verdict': 'no-data', 'took_s': None, 'told': None}
+    better = judgement.verdict is Verdict.BETTER
+    verdict = 'better' if better else judgement.verdict.pass_or_fail
+    took_s = round(now_s - trial.change_s)
+    return {'verdict': verdict, 'took_s': took_s, 'told': in_words(judgement)}
+
+
+def _whatever_was_flushed(evidence: Evidence) -> Evidence:
+    """Most soaks here are too short for a flush; the question is whether noise misleads."""
+    after = tuple(
+        Block({n: one._replace(flushed=None) for n, one in block.by_osd.items()})
+        for block in evidence.after
+    )
+    return replace(evidence, after=after)
+
+
+def moved(recorded: Recorded, trial: Trial) -> Mapping[str, Optional[float]]:
+    """By how many percent each signal of the canary rose beyond that of its controls."""
+    begin_s = trial.change_s + limits().warm_up_s
+    found: dict[str, Optional[float]] = {}
+    for signal in SIGNALS:
+        before = [recorded.mean(n, trial.before_s, trial.change_s, signal) for n in trial.osds]
+        after = [recorded.mean(n, begin_s, trial.end_s, signal) for n in trial.osds]
+        ratios = [b / a if a and b else None for a, b in zip(before, after)]
+        known = [ratio for ratio in ratios[1:] if ratio is not None]
+        ours = ratios[0]
+        found[signal] = 100 * (ours / median(known) - 1) if ours and known else None
+    return found
+
+
+def judged(recordings: Sequence[Recorded]) -> dict[str, Any]:
+    """What the trials of all windows prove; raises ValueError if a window is among them twice."""
+    numbers = [recorded.document['trials']['number'] for recorded in recordings]
+    if len(numbers) != len(set(numbers)):
+        raise ValueError('a window is given twice: its trials would count twice')
+    by_soak: dict[SoakPlan, list[tuple[Recorded, Trial]]] = {}
+    for recorded in recordings:
+        plan = SoakPlan(*recorded.document['trials']['soak_s'])
+        by_soak.setdefault(plan, []).extend((recorded, t) for t in drawn(recorded.document))
+    return {
+        'windows': sorted(numbers),
+        'soaks': [_proof(plan, trials) for plan, trials in by_soak.items()],
+    }
+
+
+def _proof(plan: SoakPlan, trials: Sequence[tuple[Recorded, Trial]]) -> dict[str, Any]:
+    invalid: list[str] = []
+    each: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    for recorded, trial in trials:
+        reason = void(recorded, trial)
+        if reason is not None:
+            invalid.append(f'window {trial.window}, osd.{trial.canary}: {reason}')
+            continue
+        ended = {'true_percent': moved(recorded, trial), **soak(recorded, trial, plan)}
+        each[trial.kind].append({'window': trial.window, 'osd': trial.canary, **ended})
+    claims = {}
+    for name, (kind, outcomes) in CLAIMS.items():
+        hits = sum(one['verdict'] in outcomes for one in each[kind])
+        claims[name] = {'kind': kind, 'of_all': share(hits, len(each[kind]))}
+    return {
+        'soak_s': [plan.least_s, plan.most_s],
+        'void': invalid,
+        'claims': claims,
+        **{kind: _ended(found) for kind, found in each.items()},
+    }
+
+
+def _ended(each: list[dict[str, Any]]) -> dict[str, Any]:
+    counts = Counter(one['verdict'] for one in each)
+    true = {s: [p for one in each if (p := one['true_percent'][s]) is not None] for s in SIGNALS}
+    return {
+        'trials': len(each),
+        'counts': dict(sorted(counts.items())),
+        'true_percent': {signal: mean(values) for signal, values in true.items()},
+        'each': each,
+    }
+
+
+def mean(values: Sequence[float]) -> dict[str, Optional[float]]:
+    """With the standard error; the values are in percent."""
+    error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+    return {
+        'mean': round(fmean(values), 1) if values else None,
+        'standard_error': None if error is None else round(error, 1),
+    }
+
+
+def share(hits: int, of: int) -> dict[str, Any]:
+    """With its 95% interval by Clopper and Pearson, 2.5% on either side, in percent."""
+
+    def at_most(k: int, part: float) -> float:
+        return sum(math.comb(of, i) * part**i * (1 - part) ** (of - i) for i in range(k + 1))
+
+    def where(falls_to: float, k: int) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (middle, high) if at_most(k, middle) > falls_to else (low, middle)
+        return round(100 * low, 1)
+
+    return {
+        'trials': of,
+        'count': hits,
+        'percent': round(100 * hits / of, 1) if of else None,
+        'low_percent': where(0.975, hits - 1) if hits else 0.0,
+        'high_percent': where(0.025, hits) if hits < of else 100.0,
+    }
 
 
 def windows(
@@ -69,19 +304,29 @@ def windows(
     ]
 
 
-def _record(spec: ClusterSpec, arguments: argparse.Namespace) -> None:
+def _record(arguments: argparse.Namespace) -> None:
     """Each on fresh OSDs: memtables of 96 OSDs take 24 GiB within two windows."""
+    spec = ClusterSpec(
+        release=arguments.release, osds=arguments.osds, crush_hosts=arguments.hosts, pool_size=1,
+        osd_conf=MANY_OSDS, slow_sync=True, few_mgr_modules=True,
+    )  # fmt: skip
     arguments.out.mkdir(parents=True, exist_ok=True)
-    todo = windows(arguments.out, arguments.trials, arguments.osds, tuple(arguments.soak))
-    for window in todo:
+    for one in windows(arguments.out, arguments.trials, arguments.osds, tuple(arguments.soak)):
         with Cluster.up(spec, arguments.dir, Progress()) as cluster:
-            document = trial_windows.record(cluster, window, arguments.rate_iops, arguments.settle)
-            save(document, arguments.out / WINDOW.format(f'{window.number:02}'))
+            document = trial_windows.record(cluster, one, arguments.rate_iops, arguments.settle)
+            save(document, arguments.out / WINDOW.format(f'{one.number:02}'))
+
+
+def _judge(arguments: argparse.Namespace) -> None:
+    text = json.dumps(judged([read(path) for path in arguments.recordings]), indent=1)
+    print(text)
+    if arguments.out is not None:
+        arguments.out.write_text(text + '\n')
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    what = parser.add_subparsers(dest='what', required=True)
+    what = parser.add_subparsers(required=True)
     record = what.add_parser('record', help='run clusters and write down what their OSDs count')
     record.add_argument('--dir', type=Path, required=True, help='folder of the cluster')
     record.add_argument('--release', default='pacific')
@@ -91,27 +336,14 @@ def main() -> int:
     record.add_argument('--settle', type=float, default=60.0, help='seconds before it begins')
     record.add_argument('--out', type=Path, required=True, help='a folder')
     record.add_argument('--trials', type=int, default=1, metavar='WINDOWS')
-    record.add_argument(
-        '--soak', type=float, nargs=2, default=SOAK_S, metavar=('MIN', 'MAX'),
-        help='soak of the trials in seconds (default: %(default)s)',
-    )  # fmt: skip
-    judged = what.add_parser('judge', help='hold the verdict against recordings')
-    judged.add_argument('recordings', type=Path, nargs='+')
-    judged.add_argument('--out', type=Path, help='a JSON file')
+    record.add_argument('--soak', type=float, nargs=2, default=SOAK_S, metavar=('MIN', 'MAX'))
+    record.set_defaults(run=_record)
+    judging = what.add_parser('judge', help='hold the verdict against recordings')
+    judging.add_argument('recordings', type=Path, nargs='+')
+    judging.add_argument('--out', type=Path, help='a JSON file')
+    judging.set_defaults(run=_judge)
     arguments = parser.parse_args()
-    if arguments.what == 'judge':
-        _judge(arguments.recordings, arguments.out)
-        return 0
-    spec = ClusterSpec(
-        release=arguments.release,
-        osds=arguments.osds,
-        crush_hosts=arguments.hosts,
-        pool_size=1,
-        osd_conf=MANY_OSDS,
-        slow_sync=True,
-        few_mgr_modules=True,
-    )
-    _record(spec, arguments)
+    arguments.run(arguments)
     return 0
 
 

@@ -12,18 +12,27 @@ calibrated before each recording, on times that no trial uses.
 
 from __future__ import annotations
 
+import os
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
+
+from rocksdb_tuner.observe.sample import names_for
 
 from . import admin_socket
+from .client import wait_until
 from .cluster import Cluster
 from .errors import HarnessError
+from .record import FORMAT, Recorder, relative
+from .services import make_pools
 from .slow_sync import slow_down
-from .verdict_run import AROUND_S, Phase, recorded, steady_client
+from .workloads.rbd import POOL, Fio, new_image
 
 #: The roles, in the order in which an OSD has them from window to window.
 ROLES = ('slower', 'control', 'control', 'unchanged')
@@ -37,9 +46,15 @@ LEAST_PERCENT, MOST_PERCENT = 20.0, 100.0
 #: So many that each OSD gets about as many writes as any other.
 PGS_PER_OSD = 32
 #: 2048 objects, for the same reason.
-IMAGE_BYTES = 8 << 30
+IMAGE, IMAGE_BYTES = 'qa-verdict', 8 << 30
 #: What a window may take beyond its phases: the recording is ended and compressed.
 BESIDE_S = 60.0
+#: So long the client may take to begin and to end.
+AROUND_S = 120.0
+#: Thousands of new placement groups, on two cores.
+CLEAN_TIMEOUT_S = 900.0
+#: The parts of a reading that list the OSDs.
+MAPS = ('osds', 'pools', 'cephfs_metadata')
 
 
 @dataclass(frozen=True)
@@ -61,13 +76,6 @@ class TrialWindow:
     soak_s: tuple[float, float]
     calm_s: float
     slow_s: float
-
-
-class Commits(NamedTuple):
-    """The counters of the kv_sync thread of one OSD."""
-
-    sync_s: float
-    commits: int
 
 
 def draw(osds: int, window: int) -> tuple[Group, ...]:
@@ -94,78 +102,137 @@ def record(
     """A recording of a window under one steady client, with its trials."""
     # It would move PGs for as long as it takes
     cluster.ceph('balancer', 'off')
-    seconds = settle_s + 2 * TRIED_S + window.calm_s + window.slow_s + BESIDE_S
-    pgs = pg_num(cluster.record.spec.osds)
-    # A pool with more is made smaller and split under the client
-    cluster.ceph('config', 'set', 'mon', 'mon_osd_max_initial_pgs', str(pgs))
-    longer_s = seconds + AROUND_S / 2
-    with steady_client(cluster, rate_iops, longer_s, pgs, IMAGE_BYTES) as client:
+    seconds = settle_s + 2 * TRIED_S + window.calm_s + window.slow_s + BESIDE_S + AROUND_S / 2
+    with _steady_client(cluster, rate_iops, seconds) as client:
         cluster.progress.say(f'let the cluster settle: {settle_s:g} s')
         time.sleep(settle_s)
         slower = [group.slower for group in window.groups]
         try:
             slowed = dict.fromkeys(slower, _calibrated(cluster, slower))
-            phases = (Phase(window.calm_s), Phase(window.slow_s, slowed))
-            document = recorded(cluster, phases, rate_iops)
+            document = _recorded(cluster, ((window.calm_s, {}), (window.slow_s, slowed)))
         finally:
             slow_down(cluster.dir, {})
         if client.done():
             raise HarnessError('the client ended before the window did')
-    return {**document, 'trials': asdict(window)}
+    return {**document, 'rate_iops': rate_iops, 'trials': asdict(window)}
 
 
-def pg_num(osds: int) -> int:
-    """The next power of two: PGs of other numbers differ in size by a factor of two."""
-    return 1 << (PGS_PER_OSD * osds - 1).bit_length()
+@contextmanager
+def _steady_client(cluster: Cluster, rate_iops: int, seconds: float) -> Iterator[Future[Any]]:
+    """4 KiB random writes at a pace that the cluster keeps up with, on an image that fills."""
+    cluster.install('rbd-client')
+    # The next power of two: PGs of other numbers differ in size by a factor of two
+    pg_num = 1 << (PGS_PER_OSD * cluster.record.spec.osds - 1).bit_length()
+    # A pool with more is made smaller and split under the client
+    cluster.ceph('config', 'set', 'mon', 'mon_osd_max_initial_pgs', str(pg_num))
+    make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=pg_num)
+    wait_until(cluster.pgs_are_clean, CLEAN_TIMEOUT_S, f'{pg_num} placement groups are clean')
+    new_image(cluster, IMAGE, IMAGE_BYTES)
+    job = {
+        'rw': 'randwrite', 'bs': '4096', 'iodepth': '16', 'norandommap': '1', 'time_based': '1',
+        'runtime': f'{seconds:g}', 'size': str(IMAGE_BYTES), 'rate_iops': str(rate_iops),
+    }  # fmt: skip
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        fio = Fio(cluster, IMAGE)
+        done = beside.submit(fio.run, 'verdict', job, seconds + AROUND_S, 'write')
+        try:
+            yield done
+        finally:
+            if not done.done():
+                cluster.progress.say('wait for the client to end')
+            run, messages = done.result()
+    if run.error:
+        raise HarnessError(f'the client failed: {messages}')
+
+
+def _recorded(
+    cluster: Cluster, phases: Sequence[tuple[float, Mapping[int, float]]]
+) -> dict[str, Any]:
+    """A recording (format 2) whose spans list which OSDs were slowed down, and how."""
+    spans: list[dict[str, Any]] = []
+    with Recorder(cluster) as recorder:
+        began_s = time.time()
+        for seconds, slowed_percent in phases:
+            cluster.progress.say(f'{seconds:g} s, slowed down: {slowed_percent}')
+            begin_s = time.time()
+            slow_down(cluster.dir, slowed_percent)
+            time.sleep(seconds)
+            spans.append(
+                {
+                    'what': 'steady',
+                    'labels': [],
+                    'slowed_percent': dict(slowed_percent),
+                    'begin_s': round(begin_s - began_s, 1),
+                    'end_s': round(time.time() - began_s, 1),
+                    'machine_load': round(os.getloadavg()[1], 1),
+                }
+            )
+    if not recorder.readings:
+        raise HarnessError(f'nothing was read: {recorder.complaints}')
+    names = tuple(names_for(cluster.release.name))
+    readings = [relative(reading, began_s) for reading in recorder.readings]
+    spec = asdict(cluster.record.spec)
+    # The path of the checkout is not recorded
+    del spec['module']
+    return {
+        'format': FORMAT,
+        'name': 'verdict',
+        'part': 'verdict',
+        'release': cluster.release.name,
+        'date': datetime.fromtimestamp(began_s, timezone.utc).strftime('%Y-%m-%d'),
+        'cluster': spec,
+        'spans': spans,
+        'counters': names,
+        'readings': [_lean(reading, recorder.counters, names) for reading in readings],
+    }
+
+
+def _lean(
+    reading: Mapping[str, Any], counters: Sequence[str], names: Sequence[str]
+) -> dict[str, Any]:
+    """What a verdict can be made of: a recording of many OSDs for an hour is kept in the checkout.
+
+    ``counters`` are those that were read, ``names`` those that are kept.
+    """
+    kept = {name: reading[name] for name in ('time_s', *MAPS) if name in reading}
+    places = [counters.index(name) for name in names]
+    values = reading.get('counters', {})
+    return {**kept, 'counters': {n: [at[i] for i in places] for n, at in values.items()}}
 
 
 def _calibrated(cluster: Cluster, slowed: Sequence[int]) -> float:
-    began = _counted(cluster)
-    time.sleep(TRIED_S)
-    middle = _counted(cluster)
-    slow_down(cluster.dir, dict.fromkeys(slowed, FIRST_PERCENT))
-    time.sleep(TRIED_S)
-    worsening = worsened(began, middle, _counted(cluster), slowed)
+    """How many percent longer syncs must take for writes to take `TARGET` longer."""
+    counted = [_sync_times(cluster)]
+    for percent in (0.0, FIRST_PERCENT):
+        slow_down(cluster.dir, dict.fromkeys(slowed, percent) if percent else {})
+        time.sleep(TRIED_S)
+        counted.append(_sync_times(cluster))
     slow_down(cluster.dir, {})
-    percent = percent_for(worsening)
+    began, middle, ended = counted
+    risen = {n: _per_write(middle, ended, n) / _per_write(began, middle, n) for n in began}
+    others = median(value for n, value in risen.items() if n not in slowed)
+    worsening = median(risen[n] for n in slowed) / others - 1
+    percent = FIRST_PERCENT * TARGET / max(worsening, FIRST_PERCENT * TARGET / MOST_PERCENT)
+    percent = round(min(max(percent, LEAST_PERCENT), MOST_PERCENT))
     cluster.progress.say(
         f'syncs {FIRST_PERCENT:g}% longer: writes {worsening:+.1%}; from now on {percent:g}%'
     )
     return percent
 
 
-def worsened(
-    began: Mapping[int, Commits],
-    middle: Mapping[int, Commits],
-    ended: Mapping[int, Commits],
-    slowed: Sequence[int],
-) -> float:
-    """By how much of it the kv_sync time per write of these rose beyond that of the others."""
-
-    def risen(n: int) -> float:
-        before_s, after_s = (
-            (b.sync_s - a.sync_s) / max(b.commits - a.commits, 1)
-            for a, b in ((began[n], middle[n]), (middle[n], ended[n]))
-        )
-        return after_s / before_s
-
-    ours = median(risen(n) for n in slowed)
-    others = median(risen(n) for n in began if n not in slowed)
-    return ours / others - 1
+_SyncTimes = Mapping[int, tuple[float, int]]
 
 
-def percent_for(worsening: float) -> float:
-    """The delay that makes writes slower by `TARGET`, if `FIRST_PERCENT` did by ``worsening``."""
-    least = FIRST_PERCENT * TARGET / MOST_PERCENT
-    percent = FIRST_PERCENT * TARGET / max(worsening, least)
-    return round(min(max(percent, LEAST_PERCENT), MOST_PERCENT))
+def _per_write(begin: _SyncTimes, end: _SyncTimes, osd: int) -> float:
+    (sync_s, commits), (later_s, later) = begin[osd], end[osd]
+    return (later_s - sync_s) / max(later - commits, 1)
 
 
-def _counted(cluster: Cluster) -> dict[int, Commits]:
+def _sync_times(cluster: Cluster) -> _SyncTimes:
+    """Seconds of the kv_sync thread of each OSD, and commits."""
     found = {}
     for n in range(cluster.record.spec.osds):
-        socket = admin_socket.osd_socket(cluster, n)
-        dump = admin_socket.ask(socket, 'perf dump')['bluestore']
-        sync, commit = dump['kv_sync_lat'], dump.get('txc_commit_lat') or dump['commit_lat']
-        found[n] = Commits(sync['sum'], commit['avgcount'])
+        dump = admin_socket.ask(admin_socket.osd_socket(cluster, n), 'perf dump')['bluestore']
+        commit = dump.get('txc_commit_lat') or dump['commit_lat']
+        found[n] = (dump['kv_sync_lat']['sum'], commit['avgcount'])
     return found

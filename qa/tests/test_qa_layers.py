@@ -26,7 +26,7 @@ ROOTS = (
 )
 #: Files of the harness that use the module's names of counters. The others run clusters of any
 #: release, independent of the module.
-WITH_THE_MODULE = frozenset({'record', 'verdict_run'})
+WITH_THE_MODULE = frozenset({'record', 'trial_windows'})
 
 
 def _files() -> Iterator[Path]:
@@ -109,7 +109,7 @@ def test_imports_are_found_under_any_name() -> None:
     imports = {
         'tests/test_harness_cli.py': 'harness/cli.py',
         'harness/cluster.py': 'harness/boot.py',
-        'bench/bench_verdict_real.py': 'bench/verdict_trials.py',
+        'bench/bench_verdict_real.py': 'harness/trial_windows.py',
         'browser/test_tab.py': 'tests/integration/sample_answers.py',
         'harness/clients/s3_client.py': 'harness/clients/client_outcome.py',
         'cluster': 'harness/cli.py',

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
-from bench_model_events import read_events
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from harness.releases import get_release
@@ -37,14 +37,33 @@ def tuner() -> Iterator[ModuleClient]:
         yield ModuleClient(cluster)
 
 
+def full_flushes(family: str, lines: Iterable[str], since_micros: int) -> list[int]:
+    """Memory of the memtables of each flush because one was full, from RocksDB's log.
+
+    The event of a flush does not name its column family, the line before it does.
+    """
+    family_of: dict[int, str] = {}
+    sizes = []
+    for line in lines:
+        if begun := re.search(r'\[([^\]]+)\] \[JOB (\d+)\] Flushing memtable', line):
+            family_of[int(begun[2])] = begun[1]
+        elif found := re.search(r'EVENT_LOG_v1 (\{.*"flush_started".*\})\s*$', line):
+            event = json.loads(found[1])
+            full = event['flush_reason'] == 'Write Buffer Full'
+            # After a restart job numbers begin again
+            of_family = family_of.pop(event['job'], None) == family
+            if full and of_family and event['time_micros'] >= since_micros:
+                sizes.append(event['memory_usage'])
+    return sizes
+
+
 def flush_of_pg_log(tuner: ModuleClient) -> float:
     """Memory of the memtables of P that osd.0 flushes together while clients write, in bytes."""
     since_micros = int(time.time() * 1e6)
     assert ended(run_workload(tuner.cluster, 'rbd-randwrite', LOAD_S))['errors'] == 0
     log = tuner.cluster.hosts.of('osd.0').outside(tuner.cluster.layout.log('osd.0'))
     with log.open(errors='replace') as lines:
-        flushes = read_events(lines, since_micros).flushes
-    sizes = [f.memory_bytes for f in flushes if f.column_family == 'P' and f.full]
+        sizes = full_flushes('P', lines, since_micros)
     print(f'full flushes of P: {sizes}')
     assert sizes, 'P was not filled'
     return statistics.median(sizes)
