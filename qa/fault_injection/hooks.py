@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from rocksdb_tuner import settings, tuner
-from rocksdb_tuner.advise import changed, cohort, entry_advice, proposal, recommend
+from rocksdb_tuner.advise import cohort, no_change, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target
 from rocksdb_tuner.advise.objections import Name, Objection
@@ -130,7 +130,7 @@ def _fixed(case: Case, _: Sequence[Objection]) -> Target:
 
 def _without_weighing(*args: Any, **more: Any) -> Any:
     """Only predictions make a rollout one for gain."""
-    return changed.changed(*args, **{**more, 'weighed': None})
+    return proposal.changed(*args, **{**more, 'weighed': None})
 
 
 def _short_soak(option: ReadOption) -> SoakPlan:
@@ -159,12 +159,16 @@ _put(MgrCluster, 'remove', _remove_late)
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
 _put(operation_control, 'change_request', _unchecked_request)
 _put(operation_control, 'why_unstartable', _unchecked_start)
-for _module in (recommend, entry_advice):
-    _put(_module, 'fixed', _fixed)
+# A test changes its favorite at will.
+_put(no_change, 'STEADY_S', 0.0)
 _soak = settings.soak_plan
 _put(settings, 'soak_plan', _short_soak)
 _put(announce, 'gate_stays_closed', _gate_stays_closed)
-_put(recommend, 'changed', _without_weighing)
-_put(recommend, 'weighing', _only_wanted)
+for _name, _hook in (
+    ('fixed', _fixed),
+    ('changed', _without_weighing),
+    ('weighing', _only_wanted),
+):
+    _put(recommend, _name, _hook)
 _put(Case, 'under_workload', _against)
 _put(Case, 'why_no_tuning', property(_no_conflicts))

@@ -23,7 +23,6 @@ _FILL = {
     'meta_who': '<who>',
     'sharding': "'<sharding>'",
     'restart': '<restart osd.id>',
-    'proposal': 'Depends on the OSD: see "ceph rocksdb-tuner findings level-does-not-fit".',
 }
 
 

@@ -111,7 +111,7 @@ def chosen() -> Considered:
         'A change to variant-2022-d is recommended: it relieves the kv_sync thread.',
         candidate('alternate-2019', 'running'),
         candidate(
-            'bluestore-default-reef',
+            'lz4-2025',
             'default',
             effect('kv-sync', -9.0, -14.0, -4.0),
             effect('db-device', 3.0, -2.0, 8.0),
@@ -165,7 +165,7 @@ def chosen() -> Considered:
             effect('db-device', -3.0, -9.0, 3.0),
             short=NOT_BETTER,
         ),
-        candidate('lz4-2025', 'profile', infeasible=(NO_SPACE,)),
+        candidate('variant-2022-c', 'profile', infeasible=(NO_SPACE,)),
         candidate(
             'variant-2022-a',
             'profile',
@@ -180,7 +180,7 @@ def nothing_chosen() -> Considered:
         'osd/class:nvme',
         'db-space',
         'Nothing to change: no option set takes less space by at least 10%.',
-        candidate('bluestore-default-reef', 'running', chosen=True),
+        candidate('lz4-2025', 'running', chosen=True),
         candidate(
             'variant-2022-d-lz4',
             'profile',
@@ -204,7 +204,7 @@ def not_modeled() -> Considered:
         'osd/class:qlc',
         'cores',
         'Nothing to change: the effect of other option strings on CPU time is unknown.',
-        candidate('bluestore-default-reef', 'running', chosen=True),
+        candidate('lz4-2025', 'running', chosen=True),
         candidate(
             'variant-2022-d',
             'profile',
@@ -220,9 +220,9 @@ def none_feasible() -> Considered:
         'osd/class:small',
         'kv-sync',
         'Nothing to change: no option set that was weighed is feasible.',
-        candidate('bluestore-default-reef', 'running'),
+        candidate('lz4-2025', 'running'),
         candidate('variant-2022-d', 'profile', infeasible=(NO_SPACE,)),
-        candidate('lz4-2025', 'profile', infeasible=(NO_SPACE,)),
+        candidate('variant-2022-b', 'profile', infeasible=(NO_SPACE,)),
     )
 
 

@@ -48,7 +48,8 @@ def files() -> Iterator[Path]:
         'for p in profiles() if p.options',
         "for p in profiles() if p.name == 'lz4-2025'",
     )
-    edit(candidates, '(Origin.DERIVED, [format(derived), format(packed)])', '(Origin.DERIVED, [])')
+    edit(candidates, '[successor_of(release)]', '[]')
+    edit(candidates, '[derive(case.situation).options]', '[]')
     set_threshold(copy / 'knowledge/choice.json', 'min_gain', 0.02)
     # The limit is neither the kv_sync thread, which gains nothing by LZ4, nor the device.
     limits = copy / 'knowledge/limits.json'

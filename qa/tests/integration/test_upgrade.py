@@ -63,7 +63,7 @@ def test_each_osd_has_its_own_release_defaults_during_an_upgrade(
         )
         osds = mixed.osds()
         assert [o['options']['profile'] for o in osds] == [
-            'bluestore-default-pacific', 'bluestore-default-reef', 'bluestore-default-reef',
+            'bluestore-default-pacific', 'lz4-2025', 'lz4-2025',
         ]  # fmt: skip
         assert [o['options']['pending_restart'] for o in osds] == [False] * 3
         assert mixed.recommendations() == []

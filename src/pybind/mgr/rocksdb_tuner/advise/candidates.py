@@ -17,14 +17,14 @@ from ..options.syntax import format, parse  # noqa: A004
 from ..units import format_bytes
 from .case import Case
 from .decision import set_name
-from .experimented import measured_effect, measured_usage, of_case
+from .experimented import measured_effect, measured_usage
 from .limit import read_share
-from .profiles import PublishedEvidence, predict, profiles
+from .profiles import profiles
 from .records import Resource
 from .strings import recognize, safe_to_apply, suits
-from .usage import Usage, choice_thresholds, comparable, fused, trees, usages
-from .weighing import RESOURCES, OptionCandidate, Origin, Weighed, Weighing, weigh
-from .whatif.derive import derive, wal_bound_bytes
+from .usage import Usage, choice_thresholds, fused, trees, usages
+from .weighing import RESOURCES, Bars, OptionCandidate, Origin, Weighed, Weighing, weigh
+from .whatif.derive import derive
 from .whatif.situation import Situation
 
 #: Published metrics and the resource that they measure.
@@ -59,13 +59,22 @@ def weighing(case: Case, running: Optional[str] = None) -> Weighing:
 
 #: Added to the default, each alone.
 _ONE_OPTION = (('compression', 'kLZ4Compression'), ('min_write_buffer_number_to_merge', '8'))
-#: Weighings by everything that they depend on: called at every tick for every group.
-_KNOWN: dict[tuple[object, ...], Weighing] = {}
-_MOST_KNOWN = 32
 
 
 def _weighing(case: Case, base: str) -> Weighing:
     limit = case.limit.of_options if case.limit.of_options in RESOURCES else None
+    running = OptionCandidate(
+        set_name(case.cohort, base),
+        Origin.RUNNING,
+        base,
+        recognize(base, case.release),
+    )
+    others = [_weighed(case, candidate, base) for candidate in _candidates(case, base)]
+    return weigh([Weighed(running), *others], limit, _bars(case))
+
+
+def _bars(case: Case) -> Bars:
+    """What counts as a gain and as a loss on these OSDs."""
     bars = case.bars
     if case.cohort.group.cores is None and case.limit.resource is not Resource.CORES:
         # No daemon reports its number of cores; too few of them show up as the limit.
@@ -76,33 +85,19 @@ def _weighing(case: Case, base: str) -> Weighing:
         bars = replace(bars, no_gain=_PAID_BY_READERS)
     if case.thread_share is not None:
         bars = replace(bars, no_gain=frozenset(RESOURCES) - _SPACE)
-    key = (
-        *(base, limit, case.thread_share, case.reads, bars, case.release),
-        comparable(case.situation),
-        *(case.storage, case.writer and case.writer.workload_class, case.db_space_short),
-        *(case.hardware, of_case(case)),
-    )
-    if key not in _KNOWN:
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.clear()
-        own, name = recognize(base, case.release), set_name(case.cohort, base)
-        running = OptionCandidate(name, Origin.RUNNING, base, own, _suitability(case, base))
-        others = [_weighed(case, candidate, base) for candidate in _candidates(case, base)]
-        _KNOWN[key] = weigh([Weighed(running), *others], limit, bars)
-    return _KNOWN[key]
+    return bars
 
 
 def _candidates(case: Case, base: str) -> Iterator[OptionCandidate]:
     """Each distinct option string once, by its first name."""
     release, taken = case.release, [base]
-    suitable = [p.options for p in profiles() if p.options and _suitability(case, p.options)]
+    suitable = [p.options for p in profiles() if p.options and _suits(case, p.options)]
     default = parse(release.default_options)
     with_one = {format(default.replaced({n: v})): f'default with {n}={v}' for n, v in _ONE_OPTION}
     for origin, texts in (
         (Origin.SUCCESSOR, [successor_of(release)]),
         (Origin.DEFAULT, [release.default_options]),
-        (Origin.PROFILE, suitable),
-        (Origin.PROFILE, with_one),
+        (Origin.PROFILE, [*suitable, *with_one]),
         (Origin.DERIVED, [derive(case.situation).options]),
     ):
         for text in texts:
@@ -111,26 +106,25 @@ def _candidates(case: Case, base: str) -> Iterator[OptionCandidate]:
             taken.append(text)
             known = recognize(text, release)
             name = set_name(case.cohort, text) if known else with_one.get(text, origin.value)
-            yield OptionCandidate(name, origin, text, known, _suitability(case, text))
+            yield OptionCandidate(name, origin, text, known)
 
 
-def _suitability(case: Case, text: str) -> float:
+def _suits(case: Case, text: str) -> bool:
+    """Whether publications recommend it for the workload."""
     known = recognize(text, case.release)
     if known is None or case.writer is None:
-        return 0.0
-    found = suits(known, case.writer.workload_class, case.release)
-    return found.score if found else 0.0
+        return False
+    return suits(known, case.writer.workload_class, case.release) is not None
 
 
 def _weighed(case: Case, candidate: OptionCandidate, base: str) -> Weighed:
     against = infeasible(case, candidate.options, base) or _slow_gets(case, candidate.options, base)
     if against:
         return Weighed(candidate, against)
-    used = _usages(case, base, candidate.options)
     arm = measured_effect(case, base, candidate.options)
     found = Weighed(
         candidate,
-        usages=_with_published(case, candidate, base, used),
+        usages=expected_usages(case, candidate.options, base),
         measured_in=None if arm is None else arm.experiment_id,
         suits_better=_suits_better(case, candidate, base),
     )
@@ -157,83 +151,39 @@ def _slow_gets(case: Case, text: str, base: str) -> tuple[str, ...]:
     return (text,)
 
 
-#: Required difference in suitability (0..1) where only publications are known.
-_SUITS_BETTER = 0.2
-
-
 def _suits_better(case: Case, candidate: OptionCandidate, base: str) -> bool:
     """Whether publications alone are a reason for a change, for a workload without a model."""
     if case.situation.load.workload is not None:
         return False
     left = {o.name for o in case.under_workload(candidate.options)}
     solves = any(o.name not in left for o in case.under_workload(base))
-    return solves and candidate.suitability - _suitability(case, base) >= _SUITS_BETTER
+    return solves and _suits(case, candidate.options) and not _suits(case, base)
 
 
-def expected_usages(case: Case, options: str) -> tuple[Usage, ...]:
-    """Resource usage after a change from the running options."""
-    candidate = OptionCandidate('', Origin.PROFILE, options, recognize(options, case.release))
-    used = _usages(case, case.running, options)
-    return _with_published(case, candidate, case.running, used)
+def expected_usages(case: Case, options: str, base: Optional[str] = None) -> tuple[Usage, ...]:
+    """Use after a change from ``base``, by default the running options.
 
+    Of the kv_sync thread the part that does not wait for devices changes.
 
-def _usages(case: Case, base: str, options: str) -> tuple[Usage, ...]:
-    """Of the kv_sync thread only as far as it does not wait for devices."""
-    share = case.thread_share
-    found = usages(base, options, case.situation)
-    if share is None:
-        return found
-    return tuple(
-        u._replace(ratio=Estimate(*(1 - share * (1 - end) for end in u.ratio.ends)))
-        if u.resource is Resource.KV_SYNC
-        else u
-        for u in found
-    )
-
-
-def _published_effect(
-    case: Case, candidate: OptionCandidate, base: str
-) -> Optional[PublishedEvidence]:
-    """The published effect of this change on such OSDs; None if there is none."""
-    if candidate.profile is None or case.writer is None:
-        return None
-    return predict(
-        candidate.profile,
-        case.writer.workload_class,
-        release=case.release,
-        storage=case.storage,
-        running=case.effective(base),
-    )
-
-
-def _with_published(
-    case: Case, candidate: OptionCandidate, base: str, used: tuple[Usage, ...]
-) -> tuple[Usage, ...]:
-    """Combine the model with the published effect of this change; a measured one replaces both."""
-    used = _published(case, candidate, base, used)
-    measured = measured_usage(case, base, candidate.options)
-    return tuple(u._replace(ratio=measured.get(u.resource, u.ratio)) for u in used)
-
-
-def _published(
-    case: Case, candidate: OptionCandidate, base: str, used: tuple[Usage, ...]
-) -> tuple[Usage, ...]:
-    effect = _published_effect(case, candidate, base) if used else None
-    resource = None if effect is None else _PUBLISHED.get(effect.metric)
-    if effect is None or resource is None:
-        return used
-    if resource is Resource.KV_SYNC and case.thread_share is not None:
-        # Published where no device limited.
-        return used
-    ratio = 1 + effect.change_percent / 100
-    if resource is Resource.KV_SYNC:
-        # More operations in the same thread time.
-        ratio = 1 / ratio
-    deviation = choice_thresholds().published_deviation
-    return tuple(
-        u._replace(ratio=fused(u.ratio, ratio, deviation)) if u.resource is resource else u
-        for u in used
-    )
+    The model is combined with the published effect of this change; a measured one replaces both.
+    """
+    base = case.running if base is None else base
+    share, effect = case.thread_share, case.published(options, base)
+    published = None if effect is None else _PUBLISHED.get(effect.metric)
+    measured = measured_usage(case, base, options)
+    found = []
+    for resource, modeled in usages(base, options, case.situation):
+        ratio = modeled
+        if resource is Resource.KV_SYNC and share is not None:
+            # No publication has its thread wait for devices.
+            ratio = Estimate(*(1 - share * (1 - end) for end in ratio.ends))
+        elif effect is not None and resource is published:
+            change = 1 + effect.change_percent / 100
+            # More operations in the same thread time.
+            change = 1 / change if resource is Resource.KV_SYNC else change
+            ratio = fused(ratio, change, choice_thresholds().published_deviation)
+        found.append(Usage(resource, measured.get(resource, ratio)))
+    return tuple(found)
 
 
 def infeasible(case: Case, text: str, base: str) -> tuple[str, ...]:
@@ -241,32 +191,17 @@ def infeasible(case: Case, text: str, base: str) -> tuple[str, ...]:
     found = [o.reason.statement for o in case.standing(text)]
     if not case.alike(text, case.release.default_options):
         found += [p.message for p in safe_to_apply(text, case.release.rocksdb_version)]
-    before, after = trees(base, text, comparable(case.situation))
+    before, after = trees(base, text, case.situation)
     if found or after is None:
         return tuple(dict.fromkeys(found)) or ('It cannot be modeled.',)
-    broken = case.broken(base)
+    broken, situation = case.broken(base), case.situation
     found += [
         problem.message
         for rule, problem in case.broken(text).items()
-        if before is None or rule not in broken or _DEMANDS[rule](after) > _DEMANDS[rule](before)
+        if before is None
+        or rule not in broken
+        or _DEMANDS[rule](after, situation) > _DEMANDS[rule](before, situation)
     ]
-    upper, room = _upper_bytes(after, case.situation), case.situation.devices.db_bytes
-    if (
-        not found
-        and room
-        and upper > max(room, 0 if before is None else _upper_bytes(before, case.situation))
-    ):
-        # The rules check WAL and levels each alone.
-        found.append(
-            f'Its WAL files, level 0 and level 1 of {format_bytes(upper)} together exceed the DB '
-            f'device of {format_bytes(room)}.'
-        )
-    room, limit = wal_bound_bytes(case.situation), after.wal.limit_bytes
-    if not found and limit > room and (before is None or limit > before.wal.limit_bytes):
-        found.append(
-            f'Its WAL of up to {format_bytes(limit)} exceeds the {format_bytes(room)} available '
-            'on these OSDs.'
-        )
     if before is not None and _holds_data(before) and _holds_data(after) is False:
         found.append('A level that is on the DB device now would no longer fit.')
     return tuple(found)
@@ -274,17 +209,16 @@ def infeasible(case: Case, text: str, base: str) -> tuple[str, ...]:
 
 def _upper_bytes(tree: TreeModel, situation: Situation) -> float:
     """WAL files on the DB device, and the levels that are written most often."""
-    levels = _DEMANDS['levels-beyond-device'](tree)
-    return levels + (0 if situation.devices.dedicated_wal else tree.wal.device_bytes.value)
+    levels = sum(level.target_bytes for level in tree.levels.levels[:1])
+    log = 0 if situation.devices.dedicated_wal else tree.wal.device_bytes.value
+    return tree.levels.level0_bytes + levels + log
 
 
 #: What a rule about hardware bounds, in bytes.
-_DEMANDS: Mapping[str, Callable[[TreeModel], float]] = {
-    'levels-beyond-device': lambda tree: (
-        tree.levels.level0_bytes + sum(level.target_bytes for level in tree.levels.levels[:1])
-    ),
-    'memtables-beyond-memory': lambda tree: tree.memtables.bounded_bytes.value,
-    'wal-beyond-device': lambda tree: tree.wal.device_bytes.value,
+_DEMANDS: Mapping[str, Callable[[TreeModel, Situation], float]] = {
+    'levels-beyond-device': _upper_bytes,
+    'memtables-beyond-memory': lambda tree, _: tree.memtables.bounded_bytes.value,
+    'wal-beyond-device': lambda tree, _: tree.wal.device_bytes.value,
 }
 
 

@@ -12,11 +12,11 @@ from ..options.hardware import Hardware
 from ..options.releases import KnownRelease
 from ..units import format_plural
 from ..workload.classify import Writer, writer_of
-from ..workload.records import Evidence
+from ..workload.records import Evidence, limit_thresholds
 from .cohort import Cohort, name_osds
 from .conditions import ClusterFacts, deferred_write_regression, unoptimised_build
 from .facts import with_wal_room
-from .limit import common_storage, kv_sync_busy, limit_of, limit_thresholds, read_share
+from .limit import common_storage, kv_sync_busy, limit_of, read_share
 from .objections import (
     Objection,
     misfit_objections,
@@ -24,9 +24,9 @@ from .objections import (
     standing_objections,
     workload_objections,
 )
-from .profiles import Storage, few_cores
+from .profiles import PublishedEvidence, Storage, few_cores, predict
 from .records import UNKNOWN_LIMIT, Limit, MeasuredArm, OsdFacts, Reason
-from .strings import check, same_meaning
+from .strings import check, recognize, same_meaning
 from .weighing import Bars
 from .whatif.compare import hardware_of_osd
 from .whatif.derive import wal_bound_bytes
@@ -113,6 +113,19 @@ class Case:
     def hardware(self) -> tuple[Hardware, ...]:
         """Hardware of each kind of OSD, without related options, which no string affects."""
         return tuple(replace(hardware_of_osd(osd), related_options=()) for osd in self._alike)
+
+    def published(self, text: str, base: str) -> Optional[PublishedEvidence]:
+        """The published effect of a change from ``base`` on such OSDs; None if there is none."""
+        profile = recognize(text, self.release)
+        if profile is None or self.writer is None:
+            return None
+        return predict(
+            profile,
+            self.writer.workload_class,
+            release=self.release,
+            storage=self.storage,
+            running=self.effective(base),
+        )
 
     def effective(self, text: str) -> Mapping[str, str]:
         """Effective options; empty if an OSD would not start."""
@@ -217,8 +230,8 @@ def _resources(osd: OsdFacts) -> tuple[object, ...]:
 
 def _tighter(a: Situation, b: Situation) -> Situation:
     """``a`` with the limits of ``b`` if these are tighter."""
+    targets = [s.memory_target_bytes for s in (a, b) if s.memory_target_bytes is not None]
+    a = replace(a, memory_target_bytes=min(targets, default=None))
     if wal_bound_bytes(b) < wal_bound_bytes(a):
-        return replace(
-            a, devices=b.devices, memory_target_bytes=b.memory_target_bytes, osd_id=b.osd_id
-        )
+        return replace(a, devices=b.devices, osd_id=b.osd_id)
     return a

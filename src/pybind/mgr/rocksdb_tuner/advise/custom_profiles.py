@@ -21,7 +21,7 @@ from ..options.verdict import BadQuestionError, judge
 from ..store.codec import OMITTABLE, decode
 from ..store.errors import StoredStateError
 from ..store.stored import Stored
-from .profiles import Hardware, Profile, Provenance, UnknownProfileError, profiles
+from .profiles import DEFAULT, Hardware, Profile, Provenance, UnknownProfileError, profiles
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def decode_custom_profile(text: Optional[str]) -> Profile:
 
 
 def _profile(own: _Document) -> Profile:
-    if own.name in {built_in.name for built_in in profiles()}:
+    if own.name in {DEFAULT, *(built_in.name for built_in in profiles())}:
         raise BadQuestionError(
             errno.EEXIST, f'"name" is "{own.name}", a built-in profile that cannot be changed'
         )

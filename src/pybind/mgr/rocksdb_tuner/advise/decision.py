@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Mapping, Optional
 
 from ..options.grammar import OptionSyntaxError, diff, parse
-from ..units import format_effect
 from .cohort import Cohort
 from .limit import finding_of, limited_by, relief_of
 from .profiles import Profile
@@ -21,14 +20,12 @@ from .records import (
     GroupFacts,
     Kind,
     Limit,
-    Prediction,
     Priority,
     Resource,
     Severity,
 )
 from .strings import recognize, same_meaning
-from .usage import Usage, at_most
-from .weighing import RESOURCES, Assessment, effect_of
+from .weighing import Assessment
 
 _COMMAND = 'ceph rocksdb-tuner'
 #: Remedies outside the option string, by condition.
@@ -40,7 +37,7 @@ REMEDIES: Mapping[str, str] = {
     'restart-pending': 'Restart the OSDs with a pending restart, one at a time',
     'unsharded': 'Reshard RocksDB, one host at a time',
     'spillover': 'Compact the OSDs that spilled over; if needed, enlarge their DB devices',
-    'level-does-not-fit': 'Make the levels of RocksDB fit the DB devices',
+    'level-does-not-fit': 'Compact; if needed, enlarge the DB devices',
     'db-device-nearly-full': 'Compact; if needed, enlarge the DB devices',
     'db-device-filling': 'Plan larger DB devices',
     'wal-device-small': 'Enlarge the WAL devices, or lower max_total_wal_size',
@@ -68,8 +65,6 @@ RELIEVED = frozenset(
 _PRIORITIES = tuple(Priority)
 #: The most options that are named instead of the whole string.
 _NAMED = 3
-#: Smaller changes are within the rounding of the model.
-_NOTICEABLE = 0.02
 
 
 def decide(
@@ -161,26 +156,3 @@ def change_of(
     if 0 < len(changes) <= _NAMED:
         return 'Set ' + ', '.join(f'{c.option}={c.value_to or "default"}' for c in changes)
     return f'Change the options from {running} to values derived for these OSDs'
-
-
-def effects(
-    expected: Sequence[Usage],
-    measured: Sequence[Prediction],
-    published_losses: Sequence[str],
-    max_loss: float,
-) -> tuple[Optional[str], Optional[str]]:
-    """Gains and losses in words; None if unknown."""
-    gains = [
-        f'{p.metric} {format_effect(p.estimate_percent, p.low_percent, p.high_percent)}'
-        for p in measured
-    ]
-    losses = list(published_losses)
-    for resource, ratio in sorted(expected, key=lambda u: u.ratio.value):
-        change = f'{RESOURCES[resource]} {effect_of(ratio)}'
-        if ratio.high < 1 and ratio.value <= 1 - _NOTICEABLE:
-            gains.append(change)
-        elif ratio.value >= 1 + _NOTICEABLE or at_most(ratio) > 1 + max_loss:
-            losses.append(change)
-    # Without a model of its writes too little is known of a workload.
-    modeled = any(u.resource is Resource.KV_SYNC for u in expected)
-    return ', '.join(gains) or None, ', '.join(losses) or ('none expected' if modeled else None)

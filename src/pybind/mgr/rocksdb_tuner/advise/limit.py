@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import mean
 from typing import NamedTuple, Optional
 
 from ..mgr.records import OsdInfo
@@ -28,17 +29,6 @@ from ..workload.pressure import (
 from ..workload.records import Evidence, Workload, WorkloadClass, limit_thresholds
 from .profiles import Storage
 from .records import UNKNOWN_LIMIT, GroupFacts, Limit, OsdFacts, Resource
-
-__all__ = [
-    'kv_sync_busy',
-    'limit_of',
-    'limit_of_osd',
-    'limit_thresholds',
-    'limited_by',
-    'relief_of',
-    'with_limit',
-]
-
 
 #: Device classes that override the kernel's rotational flag: RAID controllers and virtual disks
 #: report flash as rotational.
@@ -195,7 +185,7 @@ def _limit_of(group: GroupFacts) -> Limit:
     busy = measured(workload, KV_SYNC_BUSY)
     reads = read_share(workload) >= limit_thresholds().reads and _is_full(osds)
     return (
-        _spillover(osds)
+        _of_ratio(_SPILLOVER, osds)
         or _of_ratio(_STALLS, osds)
         or _cores(group, workload, busy)
         or next(filter(None, (_of_ratio(row, osds) for row in _MISSES if reads)), None)
@@ -260,6 +250,23 @@ def _data_writes(osd: OsdFacts) -> Optional[float]:
     return None if latency is None else _share(latency.data_write_ms, latency.client_op_ms)
 
 
+def _spilled(osd: OsdFacts) -> Optional[float]:
+    """1 if data of its DB device is on a hard disk: from flash to flash it costs little."""
+    if osd.signals is None or not osd.info.dedicated_db:
+        return None
+    disk = osd.signals.slow_used_bytes and storage_of(osd.info) is not Storage.NVME
+    return float(bool(disk))
+
+
+_SPILLOVER = _Ratio(
+    Resource.DB_SPACE,
+    0.8,
+    'slow_used_bytes',
+    _spilled,
+    mean,
+    'spilled_share',
+    '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.',
+)
 _STALLS = _Ratio(
     Resource.DB_DEVICE,
     0.7,
@@ -354,26 +361,6 @@ def _is_full(osds: Sequence[OsdFacts]) -> bool:
     """Whether caches have no more memory to grow into."""
     taken = _values(osds, _memory)
     return bool(taken) and _median(taken) >= limit_thresholds().memory_full
-
-
-def _spillover(osds: Sequence[OsdFacts]) -> Optional[Limit]:
-    on_devices = [(o.info, o.signals) for o in osds if o.info.dedicated_db and o.signals]
-    spilled = sum(
-        bool(seen.slow_used_bytes) and storage_of(info) is not Storage.NVME
-        for info, seen in on_devices
-    )
-    if not spilled or spilled < limit_thresholds().spilled_share * len(on_devices):
-        return None
-    share = spilled / len(on_devices)
-    evidence = Evidence(
-        'slow_used_bytes',
-        share,
-        'share of OSDs',
-        _window_s(osds),
-        '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.',
-        (100 * share,),
-    )
-    return Limit(Resource.DB_SPACE, 0.8, (evidence,))
 
 
 def _cores(

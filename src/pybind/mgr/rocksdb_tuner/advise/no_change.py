@@ -1,12 +1,16 @@
 """Texts for "nothing to change". Pure.
 
-The last client workload of each group, so that recommendations outlast the load.
+The last client workload of each group, so that recommendations outlast the load, and the last
+choice, so that they do not change with each tick.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Optional
 
+from ..plan.records import Purpose
 from ..workload.classify import writer_of
 from ..workload.pressure import KV_SYNC_BUSY, PRESSURE
 from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
@@ -15,7 +19,7 @@ from .decision import nothing, wait_for
 from .profiles import Profile
 from .records import Decision
 from .strings import recognize
-from .weighing import Weighing
+from .weighing import Assessment, Weighing
 
 #: Workloads without clear client work, which are no reason for a change unless their kind of writes
 #: is known.
@@ -88,6 +92,57 @@ def _runs(case: Case, own: Profile) -> bool:
 _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})
 
 
+#: For so long a choice has to be the same after it changed.
+STEADY_S = 30.0
+
+
+class SteadyChoice:
+    """Holds back a choice that differs from the one before, until it stays the same.
+
+    In the first minutes of a load the figures of the candidates move with each tick. The first
+    choice is shown at once, and what has an objection to the running options always is.
+    """
+
+    def __init__(self) -> None:
+        #: By group: the running options, the choice, and since when.
+        self._last: dict[str, tuple[str, Optional[str], float]] = {}
+
+    def of(self, assessments: Sequence[Assessment], now_s: float) -> tuple[Assessment, ...]:
+        return tuple(self._of(found, now_s) for found in assessments)
+
+    def _of(self, found: Assessment, now_s: float) -> Assessment:
+        if found.weighing is None:
+            self._last.pop(found.who, None)
+            return found
+        chosen = found.weighing.chosen
+        running = found.weighing.weighed[0].candidate.options
+        choice = None if chosen is None else chosen.candidate.options
+        before = self._last.get(found.who)
+        if before is None or before[0] != running:
+            before = running, choice, now_s - STEADY_S
+        elif before[1] != choice:
+            before = running, choice, now_s
+        self._last[found.who] = before
+        if 0 <= now_s - before[2] < STEADY_S:
+            return _without_gain(found)
+        return found
+
+
+def _without_gain(found: Assessment) -> Assessment:
+    others = tuple(
+        r for r in found.recommendations if r.change is None or r.change.purpose is not Purpose.GAIN
+    )
+    if found.recommendations and others == found.recommendations:
+        return found
+    wait = wait_for(
+        found.who,
+        'the figures of the candidates still change',
+        'The model preferred other options a moment ago; a recommendation has to last.',
+        'ceph rocksdb-tuner recommend --all',
+    )
+    return replace(found, conclusion=wait, recommendations=others)
+
+
 #: A shorter workload is no reason to restart OSDs: the startup of a gateway looks like bucket index
 #: work for half a minute.
 LASTING_S = 30.0
@@ -103,6 +158,7 @@ class WorkloadMemory:
     """
 
     def __init__(self) -> None:
+        self.choices = SteadyChoice()
         self._last: dict[str, tuple[float, Workload]] = {}
         #: Start and class of the current workload.
         self._present: dict[str, tuple[float, WorkloadClass]] = {}

@@ -17,8 +17,7 @@ from ..options.problems import rules
 from ..options.releases import KnownRelease
 from ..units import format_bytes
 from ..workload.classify import Writer
-from ..workload.records import Evidence, WorkloadClass
-from .limit import limit_thresholds
+from ..workload.records import Evidence, WorkloadClass, limit_thresholds
 from .records import Reason
 from .strings import check, recognize
 

@@ -9,11 +9,14 @@ from functools import lru_cache
 from typing import Annotated, Any, Mapping, Optional
 
 from ..knowledge import loader
-from ..notes import Count, Named, Share, Time
+from ..notes import Count, Named, Time
 from ..options.catalogue import catalogue
 from ..options.grammar import same_meaning
 from ..options.releases import KnownRelease
 from ..workload.records import WorkloadClass
+
+#: Names the default of a release, whatever it is.
+DEFAULT = 'default'
 
 
 class UnknownProfileError(KeyError):
@@ -88,12 +91,6 @@ class SuitabilityRule:
     workload: Annotated[WorkloadClass, 'The workload.']
     rocksdb_min: Annotated[str, 'Oldest RocksDB version.']
     rocksdb_max: Annotated[Optional[str], 'Newest RocksDB version; null: no upper limit.']
-    only_as_release_default: Annotated[
-        bool, "Whether this applies only if it is the release's own default."
-    ]
-    score: Annotated[
-        Share, 'Rank among profiles for the same workload and release, 0..1; not a probability.'
-    ]
     reasons: Annotated[tuple[str, ...], 'Reasons.']
 
 
@@ -161,12 +158,7 @@ class Profile:
     def workloads(
         self,
     ) -> Annotated[tuple[WorkloadClass, ...], 'Workloads that it is designed for.']:
-        """Without those that merely have it as the default."""
-        return tuple(
-            dict.fromkeys(
-                rule.workload for rule in self.suitability if not rule.only_as_release_default
-            )
-        )
+        return tuple(dict.fromkeys(rule.workload for rule in self.suitability))
 
 
 @lru_cache(maxsize=1)
@@ -199,27 +191,19 @@ def few_cores(cores: Optional[int]) -> bool:
 def recognize(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:
     """The profile that is equivalent to an option string; None if there is none.
 
-    The release's default is reported as that default, even if it equals a published tuning.
-    ``superseded`` of the result is for ``release``.
+    ``superseded`` of the result is for ``release``, and never for its own default.
     """
     version = release.rocksdb_version if release else catalogue().measured_versions[-1]
-    matches = [p for p in profiles() if same_meaning(p.options, options_text, version)]
-    if not matches:
-        return None
-    own_default = release is not None and same_meaning(
-        release.default_options, options_text, version
-    )
-    # Another release's default was chosen deliberately: prefer the name of the tuning.
-    matches.sort(key=lambda p: bool(p.release_defaults) != own_default)
-    found = matches[0]
-    if release is None or own_default or not _is_superseded(found, release):
-        return replace(found, superseded=None)
-    return found
-
-
-def _is_superseded(found: Profile, release: KnownRelease) -> bool:
-    since = found.superseded_from_rocksdb
-    return since is not None and _order(since) <= _order(release.rocksdb_version)
+    found = next((p for p in profiles() if same_meaning(p.options, options_text, version)), None)
+    since = None if found is None or release is None else found.superseded_from_rocksdb
+    if found is None or (
+        since is not None
+        and release is not None
+        and _order(since) <= _order(version)
+        and not same_meaning(release.default_options, options_text, version)
+    ):
+        return found
+    return replace(found, superseded=None)
 
 
 def suits(
@@ -228,15 +212,11 @@ def suits(
     """Suitability of a profile for a workload on a release; None if unknown."""
     version = _order(release.rocksdb_version)
     for rule in candidate.suitability:
-        if rule.workload is not workload_class or version < _order(rule.rocksdb_min):
-            continue
-        if rule.rocksdb_max is not None and version > _order(rule.rocksdb_max):
-            continue
-        if rule.only_as_release_default and not same_meaning(
-            candidate.options, release.default_options, release.rocksdb_version
+        newest = rule.rocksdb_max or release.rocksdb_version
+        if rule.workload is workload_class and (
+            _order(rule.rocksdb_min) <= version <= _order(newest)
         ):
-            continue
-        return rule
+            return rule
     return None
 
 

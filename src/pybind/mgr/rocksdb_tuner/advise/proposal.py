@@ -1,4 +1,4 @@
-"""Assembly of a complete recommendation. Pure."""
+"""The complete recommendation for a chosen option string. Pure."""
 
 from __future__ import annotations
 
@@ -6,60 +6,206 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Optional
+from typing import Optional, Union
 
 from ..judge.predictions import shown_by
 from ..judge.records import Predicted
 from ..judge.signals import judged_signals
-from ..plan.commands import Change
-from ..plan.records import ChangeKind, ChangeRequest, Purpose
+from ..options.grammar import in_force
+from ..plan.commands import Change, removal
+from ..plan.records import OPTION, ChangeKind, ChangeRequest, Purpose
 from ..units import format_change_range, format_plural
-from .cohort import Cohort
-from .decision import change_of
+from ..workload.records import limit_thresholds
+from .candidates import expected_usages
+from .case import Case
+from .choice import Target
+from .cohort import annex_for, by_hand, down_osds, other_affected_osds, stays_for, why_annex
+from .decision import change_of, nothing
 from .facts import daemons, places, write_iops
-from .profiles import Profile
+from .objections import Objection, harmful
+from .reasons import (
+    cautions,
+    effects,
+    losses,
+    of_choice,
+    of_publication,
+    of_space,
+    of_workload,
+    of_writes,
+    predictions_of,
+)
 from .records import (
     Decision,
     Kind,
-    Limit,
+    OsdFacts,
     Prediction,
     Priority,
     Reason,
     Recommendation,
+    Resource,
     Risk,
 )
-from .strings import same_meaning
+from .strings import check, safe_to_apply, same_meaning
+from .weighing import Weighing
+from .whatif.tree import fill_s
 
+#: Config section of all OSDs of the cluster.
+ALL_OSDS = 'osd'
 #: In all other predicted signals lower is better.
 _MORE_IS_BETTER = frozenset({'write_iops', 'rw_iops'})
 
 
-def recommendation(
-    cohort: Cohort,
-    kind: Kind,
+def changed(
+    case: Case,
+    all_osds: Sequence[OsdFacts],
+    objections: Sequence[Objection],
+    target: Target,
+    weighed: Optional[Weighing] = None,
     *,
+    measured: bool = False,
+) -> Union[Recommendation, Decision]:
+    """Recommend ``target`` because of ``objections`` to the running options.
+
+    ``measured``: an experiment on this cluster found it to be better.
+    """
+    refusals = safe_to_apply(target.options, case.release.rocksdb_version)
+    is_default = case.alike(target.options, case.release.default_options)
+    if refusals and not is_default:
+        name = target.profile.title if target.profile else 'The derived option string'
+        return nothing(
+            case.cohort.group.who,
+            f'{name} would suit, but does not pass the checks for RocksDB '
+            f'{case.release.rocksdb_version}: {refusals[0].message}',
+            case.limit,
+        )
+    expected = {u.resource: u.ratio for u in expected_usages(case, target.options)}
+    writes = expected.get(Resource.DB_DEVICE)
+    reasons = (
+        *(o.reason for o in objections),
+        *of_workload(case),
+        *target.reasons,
+        *of_choice(weighed),
+        *of_publication(case, target),
+        *of_writes(writes),
+        *of_space(case, expected.get(Resource.DB_SPACE)),
+        *losses(case, target),
+        *cautions(case, target, is_default=is_default),
+    )
+    risk = Risk.MEDIUM
+    if is_default and writes is not None and writes.high < 1 and not case.misfits(target.options):
+        risk = Risk.LOW
+    if writes is not None and writes.low > 1 and not is_default and not measured:
+        risk = Risk.HIGH
+    return recommended(
+        case,
+        all_osds,
+        target,
+        reasons,
+        predictions_of(expected, case, target.options),
+        risk,
+        _priority(case, weighed),
+        gain=measured or weighed is not None,
+    )
+
+
+def _priority(case: Case, weighed: Optional[Weighing]) -> Priority:
+    problems = check(case.running, case.release.rocksdb_version).problems
+    hazard = any(p.severity == 'error' or harmful(p) for p in problems)
+    if (case.cohort.deciding_entries and hazard) or case.misfits(case.running):
+        return Priority.NOW
+    if weighed is None or weighed.chosen is None:
+        return Priority.PLANNED
+    gained = {usage.resource for usage in weighed.chosen.gains(weighed.bars)}
+    if case.limit.of_options in gained:
+        return Priority.NOW
+    busy = case.busy is not None and case.busy.value >= limit_thresholds().kv_sync_idle
+    will_limit = {Resource.KV_SYNC} if busy else set()
+    if case.db_space_short is not None:
+        will_limit.add(Resource.DB_SPACE)
+    # Relief of what may limit later is a reason to plan, if not one to change for readers.
+    saved = weighed.chosen.gains(replace(weighed.bars, no_gain=frozenset()))
+    planned = will_limit.intersection(usage.resource for usage in saved)
+    return Priority.PLANNED if planned else Priority.OPTIONAL
+
+
+def recommended(
+    case: Case,
+    all_osds: Sequence[OsdFacts],
+    target: Target,
+    reasons: tuple[Reason, ...],
+    predictions: tuple[Prediction, ...] = (),
+    risk: Risk = Risk.LOW,
+    priority: Priority = Priority.OPTIONAL,
+    *,
+    gain: bool = False,
+) -> Union[Recommendation, Decision]:
+    """Recommend ``target``: the release's default by removing the entries.
+
+    An entry that other OSDs need stays for them: a rollout compares OSDs of one group only.
+    ``gain``: the target was chosen to relieve a resource, with or without a prediction.
+    """
+    cohort, entries = case.cohort, case.cohort.deciding_entries
+    kind, who = Kind.SET_PROFILE, ALL_OSDS if cohort.is_everything else cohort.group.who
+    if cohort.own_entries:
+        who = entries[0] if len(cohort.osds) == 1 else cohort.group.who
+    if entries and case.alike(target.options, case.release.default_options):
+        kind = Kind.REMOVE_OVERRIDE
+    if kind is Kind.REMOVE_OVERRIDE and not cohort.own_entries:
+        (entry,) = entries
+        others = other_affected_osds(entry, cohort, all_osds)
+        unread = any(o.options is None for o in all_osds if o.info.osd_id in others)
+        if others and (unread or case.alike(cohort.running, target.options)):
+            return Decision(
+                cohort.group.who,
+                f'Remove the options set for {entry} manually',
+                by_hand(entry, OPTION, reasons[0], others),
+                next_command=removal(entry, OPTION),
+            )
+        if others:
+            # A class-masked entry is ignored at OSD startup, so a group that is not the whole
+            # cluster keeps an entry per OSD.
+            kind, reasons = Kind.SET_PROFILE, (*reasons, stays_for(entry, others))
+        else:
+            who, reasons = entry, (*reasons, *down_osds(all_osds))
+    annex = annex_for(cohort, target.options) if kind is Kind.SET_PROFILE else cohort.annex
+    options_to = target.options
+    if kind is Kind.SET_PROFILE and annex is not None:
+        options_to = in_force(cohort.running, annex)
+        reasons = (*reasons, why_annex(cohort))
+    reasons = (*reasons, *(Reason(remark, 'measured') for remark in cohort.remarks))
+    gained = not case.objections and (gain or any(map(is_gain, predictions)))
+    return _recommendation(
+        case,
+        kind,
+        who,
+        options_to,
+        annex,
+        target,
+        reasons,
+        predictions,
+        risk,
+        priority,
+        Purpose.GAIN if gained else Purpose.SAFETY,
+    )
+
+
+def _recommendation(
+    case: Case,
+    kind: Kind,
     who: str,
     options_to: str,
-    profile: Optional[Profile],
+    annex: Optional[str],
+    target: Target,
     reasons: tuple[Reason, ...],
     predictions: tuple[Prediction, ...],
     risk: Risk,
     priority: Priority,
-    confidence: Optional[float] = None,
-    limit: Optional[Limit] = None,
-    annex: Optional[str] = None,
-    purpose: Optional[Purpose] = None,
-    fill_s: Optional[float] = None,
-    gain: Optional[str] = None,
-    loss: Optional[str] = 'none expected',
+    purpose: Purpose,
 ) -> Recommendation:
-    """The complete recommendation: order of the OSDs, exact commands and rollback commands.
-
-    ``annex``: value of the annex if that changes the OSDs to ``options_to``.
-    ``purpose`` None: depends on the predictions. ``gain``, ``loss``: of the decision.
-    """
+    """With the order of the OSDs, exact commands and rollback commands."""
+    cohort = case.cohort
     advice_id = recommendation_id(kind, who, options_to, annex)
-    restart = not same_meaning(cohort.running, options_to, cohort.release.rocksdb_version)
+    restart = not same_meaning(cohort.running, options_to, case.release.rocksdb_version)
     where = places(cohort.osds)
     steps = cohort.shown_steps.of(
         Change(
@@ -79,40 +225,40 @@ def recommendation(
     )
     prediction = predictions[0] if predictions else None
     restarts = f'restarts {format_plural(len(cohort.osds), "OSD")}, one at a time'
-    change = replace(
-        steps.request,
-        prediction=prediction_text(prediction),
-        predicted=predicted_effect(prediction),
-        strings=None if annex is None else (cohort.running, options_to),
-        purpose=purpose_of(predictions) if purpose is None else purpose,
-        promised=predicted_signal(predictions),
-        fill_s=fill_s,
-    )
+    gains, costs = effects(case, target)
     return Recommendation(
         recommendation_id=advice_id,
         kind=kind,
         who=who,
         osds=steps.order,
-        profile=profile.name if profile else None,
+        profile=target.profile.name if target.profile else None,
         options_from=cohort.running,
         options_to=options_to,
         reasons=reasons,
         predictions=predictions,
         risk=risk,
         priority=priority,
-        change=change,
+        change=replace(
+            steps.request,
+            prediction=prediction_text(prediction),
+            predicted=predicted_effect(prediction),
+            strings=None if annex is None else (cohort.running, options_to),
+            purpose=purpose,
+            promised=predicted_signal(predictions),
+            fill_s=fill_s(case.running, target.options, case.situation),
+        ),
         places=where,
-        confidence=confidence,
-        limit=limit,
+        confidence=case.writer.confidence if restart and case.writer else None,
+        limit=case.limit if restart else None,
         annex=annex,
         commands=steps.commands,
         undo_commands=steps.undo_commands,
         decision=Decision(
             who,
-            change_of(cohort, kind, options_to, profile, who),
+            change_of(cohort, kind, options_to, target.profile, who),
             f'{reasons[0].statement.removesuffix(".")}.',
-            gain,
-            loss,
+            gains,
+            costs,
             f'{risk.value}: {restarts if restart else "no restart"}',
             f'ceph rocksdb-tuner apply {advice_id}',
         ),
@@ -123,18 +269,6 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
     """The change request of ``recommendation``, exactly as displayed."""
     assert recommendation.change is not None
     return replace(recommendation.change, actor=actor)
-
-
-def purpose_of(
-    predictions: Sequence[Prediction], *, expected: bool = False, objected: bool = False
-) -> Purpose:
-    """Purpose of a change with these predictions.
-
-    ``expected``: it was chosen to relieve a resource, with or without a prediction.
-    ``objected``: there is an objection to the running options, so no gain is needed.
-    """
-    gain = not objected and (expected or any(map(is_gain, predictions)))
-    return Purpose.GAIN if gain else Purpose.SAFETY
 
 
 def is_gain(prediction: Prediction) -> bool:

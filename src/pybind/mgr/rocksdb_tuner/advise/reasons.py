@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from typing import Optional
 
 from ..lsm.records import Estimate
-from ..units import format_bytes
+from ..units import format_bytes, format_change, format_effect
 from ..workload.pressure import KV_FLUSH_MS, TRANSACTIONS
+from .candidates import expected_usages
 from .case import Case
 from .choice import Target
 from .experimented import measured_effect, measured_usage, prediction_from
 from .objections import Name, Objection
-from .profiles import PublishedEvidence, predict
+from .profiles import PublishedEvidence
 from .records import Prediction, Reason, Resource
 from .usage import at_most
 from .weighing import RESOURCES, Weighing, effect_of
@@ -58,7 +59,7 @@ def of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
 
 def of_publication(case: Case, target: Target) -> tuple[Reason, ...]:
     """The published effect of this change."""
-    published = _published(case, target)
+    published = case.published(target.options, case.running)
     if published is None:
         return ()
     return (
@@ -78,18 +79,6 @@ def of_workload(case: Case) -> tuple[Reason, ...]:
         Reason(f'{e.statement}.' if not e.statement.endswith('.') else e.statement, 'measured')
         for e in workload.evidence
         if e.signal not in {KV_FLUSH_MS, TRANSACTIONS}
-    )
-
-
-def _published(case: Case, target: Target) -> Optional[PublishedEvidence]:
-    if target.profile is None or case.writer is None:
-        return None
-    return predict(
-        target.profile,
-        case.writer.workload_class,
-        release=case.release,
-        storage=case.storage,
-        running=case.effective(case.running),
     )
 
 
@@ -241,3 +230,33 @@ def of_space(case: Case, ratio: Optional[Estimate]) -> tuple[Reason, ...]:
             'model',
         ),
     )
+
+
+#: Smaller changes are within the rounding of the model.
+_NOTICEABLE = 0.02
+
+
+def effects(case: Case, target: Target) -> tuple[Optional[str], Optional[str]]:
+    """Gains and losses of ``target`` in words; None if unknown."""
+    if case.alike(case.running, target.options):
+        return None, 'none: the options of the OSDs stay the same'
+    arm = measured_effect(case, case.running, target.options)
+    gains: list[str] = []
+    # Of a modeled resource the measurement has replaced the model.
+    if arm is not None and not measured_usage(case, case.running, target.options):
+        p = prediction_from(arm)
+        effect = format_effect(p.estimate_percent, p.low_percent, p.high_percent)
+        gains.append(f'{p.metric} {effect}')
+    losses = [
+        f'{f.metric} {format_change(f.change_percent)}, as published' for f in lost(case, target)
+    ]
+    expected = expected_usages(case, target.options)
+    for resource, ratio in sorted(expected, key=lambda u: u.ratio.value):
+        change = f'{RESOURCES[resource]} {effect_of(ratio)}'
+        if ratio.high < 1 and ratio.value <= 1 - _NOTICEABLE:
+            gains.append(change)
+        elif ratio.value >= 1 + _NOTICEABLE or at_most(ratio) > 1 + case.bars.max_loss:
+            losses.append(change)
+    # Without a model of its writes too little is known of a workload.
+    modeled = any(u.resource is Resource.KV_SYNC for u in expected)
+    return ', '.join(gains) or None, ', '.join(losses) or ('none expected' if modeled else None)

@@ -12,27 +12,32 @@ from dataclasses import replace
 from typing import Optional, Union
 
 from ..plan.commands import ShownSteps
+from ..plan.records import ANNEX
 from .candidates import weighing
 from .case import Case
-from .changed import changed, removed
 from .choice import Target, default_target, fixed, target_of
-from .cohort import group_cohort
+from .cohort import (
+    by_hand,
+    group_cohort,
+    other_affected_osds,
+    own_entry_cohorts,
+    redundant_annex_cohorts,
+    redundant_annex_entry,
+    redundant_entry,
+)
 from .decision import nothing, wait_for
-from .entry_advice import annex_advice, own_entries_advice
 from .experimented import objection_from, runs_winner, winner_for
 from .no_change import none_gains, why_nothing
-from .objections import Name, Objection
-from .overrides import redundant_entry
+from .objections import AGAINST_OWN_ENTRIES, Name, Objection
 from .profiles import Profile
+from .proposal import changed, recommended
 from .reasons import outweighed
 from .records import (
     Decision,
     GroupFacts,
     MeasuredArm,
     OsdFacts,
-    Priority,
     Recommendation,
-    Risk,
 )
 from .strings import recognize
 from .weighing import Assessment, Bars, Weighing
@@ -102,15 +107,7 @@ def _advice(
     redundant = redundant_entry(case.cohort) if case.cohort.deciding_entries else None
     if redundant is None:
         return gain
-    return removed(
-        case,
-        all_osds,
-        default_target(case),
-        (redundant,),
-        (),
-        Risk.LOW,
-        priority=Priority.OPTIONAL,
-    )
+    return recommended(case, all_osds, default_target(case), (redundant,))
 
 
 def _solved(case: Case, target: Target) -> tuple[Objection, ...]:
@@ -177,3 +174,52 @@ def _by_experiment(
     profile = recognize(winner.options, case.release) or next(own, None)
     target = Target(winner.options, profile, ())
     return changed(case, all_osds, (objection_from(winner),), target, measured=True)
+
+
+def own_entries_advice(
+    group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
+) -> tuple[Recommendation, ...]:
+    """Recommendations for entries of single OSDs, one per running option string."""
+    return tuple(
+        advice
+        for cohort in own_entry_cohorts(group, orchestrated=orchestrated, shown_steps=shown_steps)
+        for advice in [_own_entry_advice(Case(cohort))]
+        if isinstance(advice, Recommendation)
+    )
+
+
+def _own_entry_advice(case: Case) -> Union[Recommendation, Decision, None]:
+    redundant = redundant_entry(case.cohort)
+    if redundant is not None:
+        return recommended(case, (), default_target(case), (redundant,))
+    standing = case.standing(case.running)
+    target = fixed(case, standing) if AGAINST_OWN_ENTRIES & {o.name for o in standing} else None
+    return None if target is None else changed(case, (), standing, target)
+
+
+def annex_advice(
+    group: GroupFacts,
+    all_osds: Sequence[OsdFacts],
+    *,
+    orchestrated: bool,
+    shown_steps: ShownSteps,
+) -> tuple[tuple[Recommendation, ...], tuple[str, ...]]:
+    """Recommend to remove annexes that equal the default of this release.
+
+    Also returns remarks on annexes that need manual removal.
+    """
+    found: list[Recommendation] = []
+    remarks: list[str] = []
+    for cohort in redundant_annex_cohorts(
+        group, orchestrated=orchestrated, shown_steps=shown_steps
+    ):
+        reason, who = redundant_annex_entry(cohort), cohort.deciding_entries[0]
+        others = [] if cohort.own_entries else other_affected_osds(who, cohort, all_osds)
+        if others:
+            remarks.append(by_hand(who, ANNEX, reason, others))
+            continue
+        case = Case(cohort)
+        advice = recommended(case, all_osds, default_target(case), (reason,))
+        assert isinstance(advice, Recommendation)
+        found.append(advice)
+    return tuple(found), tuple(remarks)

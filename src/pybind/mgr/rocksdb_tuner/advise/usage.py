@@ -74,7 +74,11 @@ def fused(modeled: Estimate, published: float, deviation: float) -> Estimate:
 
 def usages(options_from: str, options_to: str, situation: Situation) -> tuple[Usage, ...]:
     """Usage of each modeled resource; empty if either option string cannot be modeled."""
-    asked = comparable(situation)
+    return _usages(options_from, options_to, comparable(situation))
+
+
+@lru_cache(maxsize=512)
+def _usages(options_from: str, options_to: str, asked: Situation) -> tuple[Usage, ...]:
     before, after = trees(options_from, options_to, asked)
     if before is None or after is None:
         return ()
@@ -97,6 +101,7 @@ def trees(
     options_from: str, options_to: str, situation: Situation
 ) -> tuple[Optional[TreeModel], Optional[TreeModel]]:
     """Models of the same data, whose size depends on the compression."""
+    situation = comparable(situation)
     before = tree_of(options_from, situation)
     if before is None:
         return None, tree_of(options_to, situation)
@@ -158,20 +163,16 @@ def _written(
     writes = [(before.amplification.write, after.amplification.write)]
     for asked in situation.interval_ends:
         packed_there = packed(options_from, options_to, asked)
-        writes.append((_write_of(options_from, asked), _write_of(options_to, packed_there)))
+        old, new = amplification_in(asked, options_from), amplification_in(packed_there, options_to)
+        writes.append((old.write, new.write))
     ratios = []
-    for old, new in writes:
-        if old is None or new is None:
+    for before_write, after_write in writes:
+        if before_write is None or after_write is None:
             return None
-        ratios.append(new.value / old.value)
+        ratios.append(after_write.value / before_write.value)
     quantity = calibration().quantities['write_amplification_change']
     low, high = quantity.around(min(ratios)).low, quantity.around(max(ratios)).high
     return Estimate(low, ratios[0], high)
-
-
-@lru_cache(maxsize=512)
-def _write_of(options: str, situation: Situation) -> Optional[Estimate]:
-    return amplification_in(situation, options).write
 
 
 def _space(

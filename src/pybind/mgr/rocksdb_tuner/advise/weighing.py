@@ -77,8 +77,6 @@ class OptionCandidate:
     ]
     options: Annotated[str, 'Option string.']
     profile: Optional[Profile] = None
-    #: Published suitability for the workload, 0..1: the tie-breaker.
-    suitability: float = 0.0
 
     @property
     def profile_name(
@@ -188,9 +186,8 @@ def weigh(
     return Weighing(resource, bars, tuple(explained), chosen, best)
 
 
-def _preference(weighed: Weighed) -> tuple[float, float]:
-    candidate = weighed.candidate
-    return _PREFERENCE.index(candidate.origin), -candidate.suitability
+def _preference(weighed: Weighed) -> int:
+    return _PREFERENCE.index(weighed.candidate.origin)
 
 
 def _main_value(weighed: Weighed, resource: Optional[Resource], bars: Bars) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from functools import partial
 from typing import Optional
 
 from ..advise.custom_profiles import decode_custom_profile
@@ -95,11 +96,9 @@ def profile_diff(
     release: Optional[str] = None,
 ) -> Answer:
     osd_id = None if osd is None else osd_number(osd)
-    second = None if other is None else _profile(context, other)
-    first = _profile(context, name)
-    return shown(
-        'profile-diff', compare(*sides(context.snapshot.osds, first, second, osd_id, release))
-    )
+    find = partial(_profile, context)
+    compared = compare(*sides(context.snapshot.osds, find, name, other, osd_id, release))
+    return shown('profile-diff', compared)
 
 
 def profile_derive(

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional
+from dataclasses import dataclass
+from typing import Optional
 
 from ..options.effective import effective
 from ..options.sharding import Column
@@ -319,45 +319,3 @@ class Family:
     @property
     def ceiling_bytes(self) -> int:
         return self.options.memtable_ceiling_bytes * self.column.shards
-
-
-#: Sizes of level 1 to try, relative to level 0: the tree works best if both are equal.
-_OF_LEVEL0 = (1.0, 0.75, 1.25, 0.6, 1.5, 1.75)
-#: RocksDB's default is 10; below 4 there are too many levels.
-_MULTIPLIERS = range(4, 17)
-_MIB = 1 << 20
-
-
-class Fit(NamedTuple):
-    """Option values and their effect."""
-
-    level_base_bytes: int
-    level_multiplier: int
-    #: The last level on the DB device, and the bytes of all levels up to it.
-    last_level: int
-    taken_bytes: int
-
-
-def holds(options: TreeOptions, usable_bytes: int, data_bytes: float) -> bool:
-    """Whether the levels that fit the device have room for the data."""
-    last, taken = last_level(options, usable_bytes)
-    # RocksDB counts level 0 with the size of level 1; data settles in level 1 and up.
-    return bool(last) and taken - options.level_base_bytes >= data_bytes
-
-
-def fitting_levels(options: TreeOptions, usable_bytes: int, data_bytes: float) -> Optional[Fit]:
-    """The values that keep ``data_bytes`` on the device with the least write amplification.
-
-    None if the device is too small for the data. Data is rewritten up to `level_multiplier` times
-    per level, so candidates are ranked by levels in use x multiplier.
-    """
-    ranked = []
-    for order, share in enumerate(_OF_LEVEL0):
-        base = max(_MIB, int(options.level0_bytes * share) // _MIB * _MIB)
-        for multiplier in _MULTIPLIERS:
-            changed = replace(options, level_base_bytes=base, level_multiplier=float(multiplier))
-            last, taken = last_level(changed, usable_bytes)
-            if last is not None and holds(changed, usable_bytes, data_bytes):
-                in_use = sum(size > 0 for size in filled_levels(changed, data_bytes))
-                ranked.append((in_use * multiplier, order, Fit(base, multiplier, last, taken)))
-    return min(ranked, key=lambda found: found[:2])[2] if ranked else None

@@ -347,9 +347,7 @@ def _suitability(rules: Sequence[SuitabilityRule]) -> Iterable[str]:
     """One entry for identical rules of several workloads."""
     by_content: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for rule in rules:
-        where = f'RocksDB {_versions(rule)}, score {rule.score:.2f}'
-        if rule.only_as_release_default:
-            where += ', only as the default of the release'
+        where = f'RocksDB {_versions(rule)}'
         by_content.setdefault((where, rule.reasons), []).append(rule.workload.value)
     for (where, reasons), workloads in by_content.items():
         yield paragraph(f'{", ".join(workloads)} ({where})', 4, '  - ')

@@ -311,7 +311,7 @@ class Evaluation:
             shown_steps=self._shown_steps,
         )
         self._alarms = hold(self._alarms, concluded.findings, now_s, collection.health_codes)
-        return concluded
+        return replace(concluded, assessments=self._memory.choices.of(concluded.assessments, now_s))
 
     def _limitations(self) -> tuple[str, ...]:
         """Limitations of this environment."""

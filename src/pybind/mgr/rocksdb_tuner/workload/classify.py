@@ -173,15 +173,15 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
         and total.bytes_per_s <= limits.noise_bytes_per_s * seen.osds
     ):
         return Workload(WorkloadClass.IDLE, HIGH, (_operations(seen, total),))
-    workload_class, certainty, evidence = _client_work(seen, total, pools, limits)
+    workload_class, certainty, reasons = _client_work(seen, total, pools, limits)
     enough = _enough(seen, total, limits)
     if workload_class in _WITHOUT_WRITER:
         writer = _writer(seen, total, pools, limits)
         if writer is not None:
             sure = Writer(writer.workload_class, round(writer.confidence * enough, 3))
-            evidence = (*evidence, writer_evidence(sure, seen.window_s))
+            reasons = (*reasons, writer_evidence(sure, seen.window_s))
     confidence = round(certainty * enough, 3)
-    return Workload(workload_class, confidence, (*evidence, _operations(seen, total)))
+    return Workload(workload_class, confidence, (*reasons, _operations(seen, total)))
 
 
 def _client_work(
@@ -204,7 +204,11 @@ def _client_work(
         share = journal.write_bytes if journal else 0.0
         if share >= limits.dominant_kind_share:
             certainty = _beyond(share, limits.dominant_kind_share)
-            return WorkloadClass.CEPHFS_METADATA, certainty, (_journal(seen, share), size)
+            return (
+                WorkloadClass.CEPHFS_METADATA,
+                certainty,
+                (_evidence(seen, 'pools', share, 100 * share), size),
+            )
         return WorkloadClass.LARGE_WRITE, HIGH, (size,)
     if reads_dominate:
         certainty = _beyond(1 - changes_share, limits.read_share)
@@ -323,16 +327,41 @@ def _enough(seen: Activity, total: _Totals, limits: SimpleNamespace) -> float:
     return float(min(1.0, 0.7 + 0.3 * max(by_operations, by_bytes)))
 
 
+#: Unit and wording of the evidence, by signal.
+_WORDS = {
+    'write_iops': (
+        'operations/s',
+        '{:.0f} client operations per second and OSD, {:.0f} KiB/s in all.',
+    ),
+    'rw_bytes_per_s': ('bytes/s', 'The mean class call writes {:.1f} KiB.'),
+    'read_iops': (
+        'operations/s',
+        '{:.0f}% of the operations write, {:.0f}% are class calls, {:.0f}% read.',
+    ),
+    'write_bytes_avg': ('bytes', 'The mean write size is {:.1f} KiB.'),
+    'pools': (
+        'share',
+        '{:.0f}% of the written bytes go to the CephFS metadata pool: the MDS journal.',
+    ),
+    'rw_iops': (
+        'operations/s',
+        '{:.0f}% of the writes are class calls, such as bucket index updates.',
+    ),
+    'recovery_ops_per_s': (
+        'operations/s',
+        '{:.0f} recovery operations per second, compared with {:.0f} client writes.',
+    ),
+}
+
+
+def _evidence(seen: Activity, signal: str, value: float, *figures: float) -> Evidence:
+    unit, wording = _WORDS[signal]
+    return Evidence(signal, value, unit, seen.window_s, wording, figures)
+
+
 def _operations(seen: Activity, total: _Totals) -> Evidence:
     per_osd = total.operations_per_s / seen.osds
-    return Evidence(
-        'write_iops',
-        per_osd,
-        'operations/s',
-        seen.window_s,
-        '{:.0f} client operations per second and OSD, {:.0f} KiB/s in all.',
-        (per_osd, total.bytes_per_s / 1024),
-    )
+    return _evidence(seen, 'write_iops', per_osd, per_osd, total.bytes_per_s / 1024)
 
 
 def _large_writes(seen: Activity, limits: SimpleNamespace) -> Optional[Evidence]:
@@ -342,73 +371,40 @@ def _large_writes(seen: Activity, limits: SimpleNamespace) -> Optional[Evidence]
     mean = seen.mean_class_call_bytes or 0.0
     if mean < limits.large_write_bytes:
         return None
-    return Evidence(
-        'rw_bytes_per_s',
-        seen.class_call_bytes_per_s,
-        'bytes/s',
-        seen.window_s,
-        'The mean class call writes {:.1f} KiB.',
-        (mean / 1024,),
-    )
+    return _evidence(seen, 'rw_bytes_per_s', seen.class_call_bytes_per_s, mean / 1024)
 
 
 def _shares(seen: Activity, total: _Totals) -> Evidence:
-    operations_per_s = total.operations_per_s or 1.0
-    return Evidence(
+    whole = total.operations_per_s or 1.0
+    return _evidence(
+        seen,
         'read_iops',
         seen.reads_per_s,
-        'operations/s',
-        seen.window_s,
-        '{:.0f}% of the operations write, {:.0f}% are class calls, {:.0f}% read.',
-        (
-            100 * seen.writes_per_s / operations_per_s,
-            100 * seen.class_calls_per_s / operations_per_s,
-            100 * seen.reads_per_s / operations_per_s,
-        ),
+        100 * seen.writes_per_s / whole,
+        100 * seen.class_calls_per_s / whole,
+        100 * seen.reads_per_s / whole,
     )
 
 
 def _write_size(seen: Activity) -> Evidence:
-    mean = seen.mean_write_bytes or 0.0
-    return Evidence(
+    return _evidence(
+        seen,
         'write_bytes_avg',
-        mean,
-        'bytes',
-        seen.window_s,
-        'The mean write size is {:.1f} KiB.',
-        (mean / 1024,),
-    )
-
-
-def _journal(seen: Activity, share: float) -> Evidence:
-    return Evidence(
-        'pools',
-        share,
-        'share',
-        seen.window_s,
-        '{:.0f}% of the written bytes go to the CephFS metadata pool: the MDS journal.',
-        (100 * share,),
+        seen.mean_write_bytes or 0.0,
+        (seen.mean_write_bytes or 0.0) / 1024,
     )
 
 
 def _class_calls(seen: Activity) -> Evidence:
-    share = seen.class_calls_per_s / seen.changes_per_s
-    return Evidence(
+    return _evidence(
+        seen,
         'rw_iops',
         seen.class_calls_per_s,
-        'operations/s',
-        seen.window_s,
-        '{:.0f}% of the writes are class calls, such as bucket index updates.',
-        (100 * share,),
+        100 * seen.class_calls_per_s / seen.changes_per_s,
     )
 
 
 def _recovery(seen: Activity) -> Evidence:
-    return Evidence(
-        'recovery_ops_per_s',
-        seen.recovery_per_s,
-        'operations/s',
-        seen.window_s,
-        '{:.0f} recovery operations per second, compared with {:.0f} client writes.',
-        (seen.recovery_per_s, seen.changes_per_s),
+    return _evidence(
+        seen, 'recovery_ops_per_s', seen.recovery_per_s, seen.recovery_per_s, seen.changes_per_s
     )

@@ -11,13 +11,11 @@ from typing import AbstractSet, Mapping, Optional
 
 from ..cohort import name_osds
 from ..records import Finding, OsdFacts, Severity
-from . import devices, load, strings  # noqa: F401 - their conditions
-from .builds import deferred_write_regression, unoptimised_build
+from . import load, strings  # noqa: F401 - their conditions
 from .declaration import Condition, conditions
-from .entries import unstartable_options
-from .facts import ClusterFacts
-from .needs import Subject, subjects_of_the_present
-from .settings import cache_ratios
+from .devices import deferred_write_regression, unoptimised_build
+from .entries import cache_ratios, unstartable_options
+from .facts import ClusterFacts, present_needs
 
 __all__ = [
     'OF_THE_PRESENT',
@@ -37,12 +35,10 @@ _ORDER = {severity: rank for rank, severity in enumerate(Severity)}
 OF_THE_SETUP: tuple[Condition, ...] = tuple(
     known for known in conditions().values() if known.needs is None
 )
-#: Conditions of the OSDs' present state, by subject: the instruction cache misses of a function
-#: called once per tick cost as much as 20 OSDs in it.
-OF_THE_PRESENT: Mapping[Subject, tuple[Condition, ...]] = {
-    subject: tuple(known for known in conditions().values() if known.needs is subject)
-    for subject in Subject
-}
+#: Conditions of the OSDs' present state.
+OF_THE_PRESENT: tuple[Condition, ...] = tuple(
+    known for known in conditions().values() if known.needs is not None
+)
 
 
 class SetupFindings:
@@ -66,8 +62,8 @@ def findings(
 ) -> tuple[Finding, ...]:
     """All findings, worst first; ``setup_findings`` is the cache of the caller."""
     found = list((setup_findings or SetupFindings()).of(cluster))
-    for subject in subjects_of_the_present(cluster):
-        found += _look_for(OF_THE_PRESENT[subject], cluster)
+    present = present_needs(cluster)
+    found += _look_for((known for known in OF_THE_PRESENT if known.needs in present), cluster)
     found = [_with_commands(f, cluster.advised) for f in _held(found)]
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
 

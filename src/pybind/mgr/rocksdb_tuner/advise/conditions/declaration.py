@@ -13,7 +13,6 @@ from ...shell import quoted
 from ..cohort import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .facts import ClusterFacts, Readings
-from .needs import Subject
 
 #: Placeholders that are words of commands, also in a remedy.
 _WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding', 'device', 'size'})
@@ -113,7 +112,7 @@ class Condition:
     #: Ceph's own health checks for it; while one is raised, the module raises none.
     ceph_checks: tuple[str, ...]
     #: Prerequisite of the condition; None: a condition of the setup.
-    needs: Optional[Subject]
+    needs: Optional[str]
     thresholds: Mapping[str, Threshold]
     #: Other parameters.
     values: Mapping[str, tuple[str, ...]]
@@ -214,7 +213,7 @@ def _declare(condition_id: str, decide: DecideCluster) -> Condition:
         source=entry['source'],
         health=HealthPolicy(**health) if health else None,
         ceph_checks=tuple(entry.get('ceph_checks', ())),
-        needs=Subject[entry['needs'].upper()] if 'needs' in entry else None,
+        needs=entry.get('needs'),
         thresholds={n: Threshold(**t) for n, t in entry.get('thresholds', {}).items()},
         values={name: tuple(texts) for name, texts in entry.get('values', {}).items()},
         decide=decide,

@@ -1,24 +1,83 @@
-"""Conditions of devices: DB, WAL, allocation units, column families."""
+"""Conditions of builds that no option fixes, and of devices: DB, WAL, column families."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Optional
 
-from ...lsm.levels import MAX_LEVELS
 from ...observe.trend import Outlook
+from ...options.releases import announced_release
 from ...options.sharding import columns
-from ...options.wal import DEFAULT_FAMILIES, full_bytes, wal_of
-from ...units import format_bytes
+from ...options.wal import DEFAULT_FAMILIES, Wal, full_bytes, wal_of
+from ...units import format_bytes, natural
 from ..facts import release_of_osd, with_wal_room
 from ..records import FindingEvidence, OsdFacts, Severity
+from ..strings import check
 from ..whatif.overrides import column_families
-from ..whatif.tree import level_sizes
-from .builds import numbers_of
 from .declaration import At, Case, case, each_osd, merged, of_cluster
-from .facts import ClusterFacts, effective_options, readings
-from .needs import METADATA_WORK
+from .facts import METADATA_WORK, ClusterFacts, effective_options, readings
+
+
+@each_osd('unoptimised-build')
+def unoptimised_build(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """Debian and Ubuntu packages with RocksDB built without optimization."""
+    version = numbers_of(osd.info.version)
+    fixed = fixed_in(at['fixed'], version)
+    if osd.info.distribution in at['distributions'] and fixed and version < numbers_of(fixed):
+        evidence = FindingEvidence('ceph_version', osd.info.version, 'version')
+        yield case(evidence, group=osd.info.version, version=osd.info.version, fixed=fixed)
+
+
+def _between(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """Point releases with a known bug."""
+    (since,), (fixed,) = at['since'], at['fixed']
+    affected = numbers_of(since) <= numbers_of(osd.info.version) < numbers_of(fixed)
+    if affected and (osd.info.main_rotational or 'rotational' not in at):
+        yield case(FindingEvidence('fixed_in', fixed, 'version'))
+
+
+deferred_write_regression = each_osd('deferred-write-regression')(_between)
+misaligned_wal = each_osd('misaligned-wal')(_between)
+
+
+@each_osd('unknown-release')
+def unknown_release(osd: OsdFacts, _at: At) -> Iterator[Case]:
+    """Most likely newer than the module."""
+    version = osd.info.version
+    # Without metadata the release may be a known one.
+    if version is None or release_of_osd(osd.info) is not None:
+        return
+    evidence = [FindingEvidence('ceph_version', version, 'version')]
+    announced = announced_release(version)
+    if announced is not None:
+        evidence += [
+            FindingEvidence('rocksdb_version', announced.rocksdb_version, 'published'),
+            FindingEvidence('bluestore_rocksdb_options', announced.options, 'published'),
+        ]
+    yield case(
+        *evidence,
+        group=version,
+        variant='announced' if announced else 'unknown',
+        version=version,
+        label=announced.label if announced else None,
+    )
+
+
+def fixed_in(releases: Sequence[str], version: tuple[int, ...]) -> Optional[str]:
+    """The one of ``releases`` with the major version of ``version``."""
+    return next((text for text in releases if numbers_of(text)[:1] == version[:1]), None)
+
+
+# Called for every OSD at every tick, with a handful of versions.
+@lru_cache(maxsize=64)
+def numbers_of(text: Optional[str]) -> tuple[int, ...]:
+    """(16, 2, 15) for "16.2.15-1"; empty, and below all others, if it is no version."""
+    numbers = (text or '').split('-')[0].split('.')
+    found = tuple(natural(n) for n in numbers)
+    return () if None in found else tuple(n for n in found if n is not None)
+
 
 _DAY_S = 86400.0
 
@@ -44,46 +103,13 @@ spillover = each_osd('spillover')(_spilled)
 @of_cluster('level-does-not-fit')
 def level_does_not_fit(cluster: ClusterFacts, at: At) -> Iterator[Case]:
     """Spillover despite free space: RocksDB places each level on one device."""
-    by_id = {osd.info.osd_id: osd for osd in cluster.osds}
     found = (
-        spilled._replace(osds=(osd_id,), severity=None)
-        for osd_id, osd in by_id.items()
+        spilled._replace(osds=(osd.info.osd_id,), severity=None)
+        for osd in cluster.osds
         for spilled in _spilled(osd, at)
         if (share := _db_used_share(osd)) is not None and share < at['used_share']
     )
-    for worst in merged(found):
-        osd = by_id[worst.osds[0]]
-        total = osd.signals.db_total_bytes if osd.signals and osd.signals.db_total_bytes else 0
-        proposal, sizes = level_sizes(osd), _level_sizes(osd, total)
-        levels = (FindingEvidence(f'level_{n}', s, 'bytes') for n, s in enumerate(sizes, start=1))
-        yield worst._replace(
-            evidence=(*worst.evidence, *levels, *proposal.evidence),
-            variant=_which_fit(sizes, total),
-            fill={'proposal': proposal.remedy, 'last': len(sizes) - 1, 'next': len(sizes)},
-        )
-
-
-def _level_sizes(osd: OsdFacts, total_bytes: int) -> Sequence[int]:
-    """Target sizes from level 1 to the first level that does not fit; empty if unknown."""
-    effective = effective_options(osd)
-    if effective is None or effective.get('level_compaction_dynamic_level_bytes') == 'true':
-        return ()
-    try:
-        size = float(effective['max_bytes_for_level_base'])
-        multiplier = float(effective['max_bytes_for_level_multiplier'])
-        levels = min(int(effective['num_levels']), MAX_LEVELS)
-    except (KeyError, ValueError):
-        return ()
-    sizes: list[int] = []
-    while math.isfinite(multiplier) and len(sizes) < levels - 1 and sum(sizes) <= total_bytes:
-        sizes.append(int(size))
-        size *= multiplier
-    return sizes
-
-
-def _which_fit(sizes: Sequence[int], total_bytes: int) -> str:
-    partly = 'some' if len(sizes) > 1 else 'none'
-    return ('all' if sum(sizes) <= total_bytes else partly) if sizes else 'unknown'
+    return merged(found)
 
 
 def _db_used_share(osd: OsdFacts) -> Optional[float]:
@@ -151,18 +177,26 @@ def metadata_fills_device(osd: OsdFacts, at: At) -> Iterator[Case]:
         )
 
 
+# Called for every OSD at every tick, with a handful of strings.
+@lru_cache(maxsize=64)
+def _wal(text: str, version: str, families: Optional[int]) -> Optional[Wal]:
+    checked, families = check(text, version), families or DEFAULT_FAMILIES
+    if not checked.accepted:
+        return None
+    return wal_of(checked.effective, families * full_bytes(checked.effective), families)
+
+
 @each_osd('wal-device-small')
 def wal_device_small(osd: OsdFacts, _at: At) -> Iterator[Case]:
     """A dedicated WAL device that is smaller than the possible size of the WAL."""
     info = with_wal_room(osd).info if osd.info.dedicated_wal else osd.info
     size = info.db_device_bytes if info.dedicated_db else None
     size = info.wal_device_bytes if info.dedicated_wal else size
-    effective = effective_options(osd) if size else None
-    if effective is None or not size:
+    release, options = release_of_osd(osd.info), osd.options
+    if not size or release is None or options is None:
         return
-    families = 1 if osd.sharded is False else DEFAULT_FAMILIES
-    log = wal_of(effective, families * full_bytes(effective), families)
-    if not log.fits(size):
+    log = _wal(options.running, release.rocksdb_version, 1 if osd.sharded is False else None)
+    if log is not None and not log.fits(size):
         fits = str(log.limit_that_fits(size) or 'none fits')
         if osd.sharded is False:
             fits = 'none fits: with one column family the memtables are the limit'

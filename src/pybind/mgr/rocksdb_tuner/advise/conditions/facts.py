@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import AbstractSet, Mapping, NamedTuple, Optional
+from typing import AbstractSet, Callable, Mapping, NamedTuple, Optional
 
 from ...mgr.records import ConfigEntry
 from ...observe.details import AlertingOsd
 from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
+from ...options.wal import DEFAULT_BOUND_BYTES, left_of_target
 from ...plan.records import ANNEX, OPTION
+from ...workload.records import WorkloadClass
 from ..facts import next_start, release_of_osd
 from ..records import FindingEvidence, GroupFacts, NextStart, OsdFacts
 from ..strings import check
@@ -163,3 +165,32 @@ def readings(record: object, *names: str, window_s: Optional[float] = None) -> t
 
 def _unit(name: str) -> str:
     return _UNITS.get(name) or next(u for end, u in _SUFFIXES.items() if name.endswith(end))
+
+
+#: Workloads that mainly write metadata.
+METADATA_WORK = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
+
+
+def _small_target(osd: OsdFacts) -> bool:
+    target = osd.details.memory_target_bytes if osd.details else None
+    return target is not None and left_of_target(target) < DEFAULT_BOUND_BYTES
+
+
+#: What a condition of the present state needs in at least one OSD: else it is not looked for.
+NEEDS: Mapping[str, Callable[[OsdFacts], object]] = {
+    'db_device': lambda osd: osd.info.dedicated_db,
+    'small_memory_target': _small_target,
+    'metadata_work': lambda osd: osd.workload and osd.workload.workload_class in METADATA_WORK,
+    'statistics': lambda osd: osd.rocksdb_times,
+    'signals': lambda osd: osd.signals,
+    'details': lambda osd: osd.details,
+    'last_start': lambda osd: osd.last_start,
+    'small_units': lambda osd: osd.details and osd.details.bluefs_fallbacks,
+}
+#: Of the cluster.
+HEALTH_CHECK = 'health_check'
+
+
+def present_needs(cluster: ClusterFacts) -> frozenset[str]:
+    found = {name for name, has in NEEDS.items() if any(map(has, cluster.osds))}
+    return frozenset({*found, *([HEALTH_CHECK] if cluster.health_codes else [])})

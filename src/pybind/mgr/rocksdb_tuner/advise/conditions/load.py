@@ -15,10 +15,16 @@ from ..cohort import name_osds
 from ..facts import COMPACT_ON_DELETION, release_of_osd
 from ..limit import DATA_FLUSH, DISK_FLUSH, FLUSH, SYNC
 from ..records import FindingEvidence, OsdFacts, Resource
-from .builds import fixed_in, numbers_of
 from .declaration import At, Case, case, each_osd, each_osd_of, merged, of_cluster, osds_limited_by
-from .facts import ClusterFacts, compacts_on_deletion, effective_options, is_enabled, readings
-from .needs import METADATA_WORK
+from .devices import fixed_in, numbers_of
+from .facts import (
+    METADATA_WORK,
+    ClusterFacts,
+    compacts_on_deletion,
+    effective_options,
+    is_enabled,
+    readings,
+)
 
 
 @each_osd('kv-sync-bound')

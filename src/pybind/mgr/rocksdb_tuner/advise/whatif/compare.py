@@ -6,7 +6,7 @@ OSDs that an option string is checked for, with their hardware.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Annotated, Optional
@@ -21,7 +21,7 @@ from ...options.releases import KnownRelease
 from ...options.syntax import OptionSet, OptionSyntaxError, parse
 from ...options.verdict import BadQuestionError, Subject, find_release, judge, releases_to_judge
 from ..facts import release_of_osd
-from ..profiles import Profile
+from ..profiles import DEFAULT, Profile
 from ..records import OsdFacts
 from .overrides import NO_OVERRIDES, Overrides
 from .situation import osd_by_id
@@ -68,39 +68,46 @@ class Comparison:
 
 def sides(
     osds: Sequence[OsdFacts],
-    profile: Profile,
-    other: Optional[Profile],
+    find: Callable[[str], Profile],
+    name: str,
+    other: Optional[str],
     osd_id: Optional[int],
     release: Optional[str],
 ) -> tuple[Side, Side, KnownRelease]:
     """The two sides to compare and their release: the OSD's, or the newest.
 
-    A profile is compared with another profile, or an OSD's running options with a profile. Raises
-    BadQuestionError: ENOENT for an unknown OSD, else EINVAL.
+    A profile, or the default of the release, is compared with another one, or an OSD's running
+    options with it. ``find``: the profile of a name. Raises BadQuestionError: ENOENT for an unknown
+    OSD, else EINVAL.
     """
-    if (other is None) == (osd_id is None):
+
+    def side(name: str, chosen: KnownRelease) -> Side:
+        if name == DEFAULT:
+            return Side(f'the default of {chosen.label}', chosen.default_options)
+        return Side(f'the profile {name}', find(name).options)
+
+    named = find_release(release) if release is not None else None
+    if other is not None and osd_id is None:
+        running = [release_of_osd(facts.info) for facts in osds]
+        chosen = named or releases_to_judge(None, running)[-1]
+        return side(name, chosen), side(other, chosen), chosen
+    if other is not None or osd_id is None:
         raise BadQuestionError(
             errno.EINVAL, 'name either a second profile, or an OSD with --osd, to compare with'
         )
-    named = find_release(release) if release is not None else None
-    to = Side(f'the profile {profile.name}', profile.options)
-    if other is not None:
-        second = Side(f'the profile {other.name}', other.options)
-        running = [release_of_osd(facts.info) for facts in osds]
-        return to, second, named or releases_to_judge(None, running)[-1]
-    assert osd_id is not None
     facts = osd_by_id(osds, osd_id)
     if facts.options is None:
         raise BadQuestionError(
             errno.EINVAL, f'the running options of osd.{osd_id} are not known yet'
         )
-    chosen = named or release_of_osd(facts.info)
-    if chosen is None:
+    of_osd = named or release_of_osd(facts.info)
+    if of_osd is None:
         raise BadQuestionError(
             errno.EINVAL, f'osd.{osd_id} runs an unknown release: name one with --release'
         )
+    to = side(name, of_osd)
     to = replace(to, options=in_force(to.options, facts.options.kept_annex))
-    return Side(f'osd.{osd_id}', facts.options.running), to, chosen
+    return Side(f'osd.{osd_id}', facts.options.running), to, of_osd
 
 
 def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison:

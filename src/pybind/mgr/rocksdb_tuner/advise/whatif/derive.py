@@ -10,22 +10,20 @@ Derivation of the WAL limit and the memtables for a situation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Optional
 
 from ...lsm.calibration import calibration
 from ...lsm.levels import TreeOptions, tree_options
-from ...lsm.records import Load
-from ...options.catalogue import LZ4, NO_COMPRESSION, catalogue
-from ...options.grammar import OptionDifference, diff, same_meaning
+from ...options.catalogue import LZ4, catalogue
+from ...options.grammar import OptionDifference, diff
 from ...options.releases import KnownRelease
 from ...options.syntax import OptionSet, format, parse  # noqa: A004
 from ...options.wal import LEAST_LIMIT_BYTES, device_bytes_per_limit
 from ...units import format_bytes, format_plural
 from ..profiles import Profile, few_cores, profiles, recognize
-from ..records import Reason
-from .situation import Assumptions, Situation
+from .situation import Situation
 
 DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
 QA = 'ceph/ceph#51821, the default from Reef on'
@@ -35,39 +33,26 @@ GIB = 1 << 30
 
 #: WAL devices are sized for four memtables of 256 MiB (ceph/ceph#35277).
 WAL_BYTES = GIB
-#: Published profiles have a WAL, and so memtables, of 1 GiB with the default target of 4 GiB.
-_WAL_PART_OF_MEMORY = 4
 #: Maximum share of the DB device for the WAL, or for levels 0 and 1, which scale with it.
 _WAL_PART_OF_DB = 4
-#: Tested flush sizes: 96 MiB by QA, 128 MiB in 2022.
-_FLUSH_WINDOW = (96 * MIB, 128 * MIB)
-#: Memtable sizes with a gain: most of it at 16 MiB, the rest at 8 MiB.
-_SMALL_MEMTABLES = (8 * MIB, 16 * MIB)
-
-
-@dataclass(frozen=True)
-class _Memtables:
-    """Size and number of memtables, with the reason."""
-
-    size_bytes: int
-    merge: int
-    why_size: str
-    why_merge: str
-    source: str
-
-    @property
-    def flush_bytes(self) -> int:
-        return self.size_bytes * self.merge
+#: Most of the gain of small memtables; smaller ones gain a little more. Six of them make a flush of
+#: 96 MiB, near the 128 MiB of 2022.
+_MEMTABLE_BYTES = 16 * MIB
+_MERGE = 6
 
 
 def keeps_default(situation: Situation) -> bool:
     """Whether the OSDs have too few cores for smaller memtables than those of their default."""
     own = defaults(situation.release)
-    return few_cores(situation.cores) and own.write_buffer_bytes not in _SMALL_MEMTABLES
+    return few_cores(situation.cores) and own.write_buffer_bytes > _MEMTABLE_BYTES
 
 
 def wal_bound_bytes(situation: Situation) -> int:
-    """The largest WAL limit that fits devices and memory, at most the published one."""
+    """The largest WAL limit that fits the devices, at most the published one.
+
+    Less memory than for it is no reason for a smaller one: every default has it, and the finding
+    memory-target-small names the remedy.
+    """
     return wal(situation)[0]
 
 
@@ -111,64 +96,10 @@ def wal(situation: Situation) -> tuple[int, str, str]:
                 RULE,
             )
         )
-    if situation.memory_target_bytes:
-        bounds.append(
-            (
-                situation.memory_target_bytes // _WAL_PART_OF_MEMORY,
-                (
-                    'Data in the WAL is also in memtables: a quarter of osd_memory_target, like '
-                    'the published 1 GiB with the default of 4 GiB.'
-                ),
-                RULE,
-            )
-        )
     size, why, source = min(bounds, key=lambda bound: bound[0])
     # A power of two keeps derived values even.
     even = max(LEAST_LIMIT_BYTES, power_of_two(size + 1) // 2)
     return even, why if even >= size else f'{why} Rounded down to a power of two.', source
-
-
-def memtables(situation: Situation, wal_bytes: int) -> _Memtables:
-    """A measured pair of size and merge, scaled down with the WAL."""
-    pair = _published_memtables(situation)
-    scale = WAL_BYTES // wal_bytes
-    if scale <= 1:
-        return pair
-    # The number of memtables per flush has no cost, so smaller memtables keep it.
-    size = max(MIB, pair.size_bytes // scale)
-    return _Memtables(
-        size_bytes=size,
-        merge=max(1, pair.flush_bytes // scale // size),
-        why_size=f'The published {format_bytes(pair.size_bytes)}, scaled down with the WAL.',
-        why_merge='As published: flushes keep the same share of the WAL.',
-        source=RULE,
-    )
-
-
-def _published_memtables(situation: Situation) -> _Memtables:
-    own = defaults(situation.release)
-    if own.write_buffer_bytes in _SMALL_MEMTABLES and (
-        _FLUSH_WINDOW[0] <= own.flush_bytes <= _FLUSH_WINDOW[1]
-    ):
-        size, merge = own.write_buffer_bytes, own.min_write_buffer_number_to_merge
-        return _Memtables(
-            size_bytes=size,
-            merge=merge,
-            why_size=f'The default of {situation.release.label} is {format_bytes(size)}, small '
-            'enough for the gain and proven by QA.',
-            why_merge=f'{merge} x {format_bytes(size)} = {format_bytes(size * merge)} per flush; '
-            'more would lower write amplification at the expense of the kv_sync thread and of tail '
-            'latency.',
-            source=QA,
-        )
-    return _Memtables(
-        size_bytes=16 * MIB,
-        merge=6,
-        why_size='16 MiB gives most of the gain of small memtables, and upstream tested it in QA '
-        'for all workloads.',
-        why_merge='6 x 16 MiB = 96 MiB per flush, near the 128 MiB of 2022.',
-        source=QA,
-    )
 
 
 @lru_cache(maxsize=32)
@@ -250,42 +181,23 @@ def _like_default(situation: Situation) -> tuple[Choice, ...]:
     wal_bytes, wal_why, wal_source = wal(situation)
     release = situation.release
     shape = defaults(release)
-    number = shape.max_write_buffer_number
+    size = wal_bytes // shape.max_write_buffer_number
+    sizes = {'write_buffer_size': str(size), 'max_total_wal_size': str(wal_bytes)}
+    if size * shape.level0_trigger < shape.level_base_bytes:
+        # Else level 1 alone could take more than a small device.
+        sizes['max_bytes_for_level_base'] = str(size * shape.level0_trigger)
     cores = format_plural(situation.cores or 0, 'core')
-    same = f'As in the default of {release.label}'
-    return (
-        Choice(
-            'compression',
-            parse(release.default_options).get('compression') or NO_COMPRESSION,
-            f'The OSD has {cores}: with 2 cores all tuned profiles were slower at listing buckets, '
-            f'so all is as in the default of {release.label}.',
-            _LIMITED_CPU,
-        ),
-        Choice(
-            'max_write_buffer_number',
-            str(number),
-            f'{same}: as many as fit in the WAL limit.',
-            _LIMITED_CPU,
-        ),
-        Choice(
-            'min_write_buffer_number_to_merge',
-            str(shape.min_write_buffer_number_to_merge),
-            f'{same}: a memtable of this size is flushed by itself.',
-            _LIMITED_CPU,
-        ),
-        Choice(
-            'write_buffer_size',
-            str(wal_bytes // number),
-            f'{same}{"." if wal_bytes == WAL_BYTES else ", scaled down with the WAL."}',
-            _LIMITED_CPU,
-        ),
-        Choice(
-            'max_background_compactions',
-            str(shape.max_background_compactions),
-            f'{same}.',
-            _LIMITED_CPU,
-        ),
-        *_everywhere(wal_bytes, wal_why, wal_source),
+    why = (
+        f'As in the default of {release.label}{{}}: the OSD has {cores}, and with 2 cores all '
+        'tuned profiles were slower at listing buckets.'
+    )
+    scaled = '' if wal_bytes == WAL_BYTES else ', scaled down with the WAL'
+    return tuple(
+        Choice(name, value, wal_why, wal_source)
+        if name == 'max_total_wal_size'
+        else Choice(name, value, why.format(scaled if name in sizes else ''), _LIMITED_CPU)
+        for name, value in parse(release.default_options).replaced(sizes).items
+        if not catalogue().is_without_effect(name, release.rocksdb_version)
     )
 
 
@@ -309,10 +221,14 @@ def _everywhere(wal_bytes: int, wal_why: str, wal_source: str) -> tuple[Choice, 
 
 def _tuned(situation: Situation) -> tuple[Choice, ...]:
     wal_bytes, wal_why, wal_source = wal(situation)
-    found = memtables(situation, wal_bytes)
-    level0_bytes = found.flush_bytes * _TRIGGER
+    # A flush keeps its share of the WAL, and its number of memtables, which costs nothing.
+    scale = WAL_BYTES // wal_bytes
+    size = max(MIB, _MEMTABLE_BYTES // scale)
+    merge = max(1, _MERGE * _MEMTABLE_BYTES // scale // size)
+    scaled = '' if scale == 1 else ' Scaled down with the WAL.'
+    level0_bytes = merge * size * _TRIGGER
     base_bytes = power_of_two(level0_bytes)
-    buffers = max(2 * found.merge, wal_bytes // found.size_bytes)
+    buffers = max(2 * merge, wal_bytes // size)
     jobs, jobs_why = _jobs(situation)
     return (
         Choice(
@@ -331,9 +247,9 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
         ),
         Choice(
             'min_write_buffer_number_to_merge',
-            str(found.merge),
-            found.why_merge,
-            found.source,
+            str(merge),
+            f'{_MERGE} x 16 MiB = 96 MiB per flush, near the 128 MiB of 2022.{scaled}',
+            QA,
         ),
         Choice(
             'compaction_style',
@@ -341,7 +257,13 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
             "The only style that BlueStore is tested with; RocksDB's default.",
             f'{DEEP_DIVE}, New Tuning Candidate',
         ),
-        Choice('write_buffer_size', str(found.size_bytes), found.why_size, found.source),
+        Choice(
+            'write_buffer_size',
+            str(size),
+            'Memtables of 16 MiB give most of the gain of small ones, and upstream tested them '
+            f'in QA for all workloads.{scaled}',
+            QA,
+        ),
         Choice('max_background_jobs', str(jobs), jobs_why, f'{DEEP_DIVE}, New Tuning Candidate'),
         Choice(
             'level0_file_num_compaction_trigger',
@@ -353,7 +275,7 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
         Choice(
             'max_bytes_for_level_base',
             str(base_bytes),
-            f'Level 1 as large as level 0, which settles at {format_bytes(found.flush_bytes)} x '
+            f'Level 1 as large as level 0, which settles at {format_bytes(merge * size)} x '
             f'{_TRIGGER} = {format_bytes(level0_bytes)}'
             + ('.' if base_bytes == level0_bytes else ', rounded up to a power of two.'),
             _GUIDE,
@@ -374,29 +296,3 @@ def _jobs(situation: Situation) -> tuple[int, str]:
     if cores is not None and cores < _JOBS:
         return cores, f'One flush, and no more compactions than {cores} cores can handle.'
     return _JOBS, 'One flush and three compactions at once: OSDs use fewer than 10 cores.'
-
-
-def agreement(situation: Situation, profile: Profile) -> Reason:
-    """Whether ``profile`` agrees with the published goals, in one sentence."""
-    # The current load has no effect, and would defeat the cache.
-    return _agreement(replace(situation, load=Load(), assumptions=Assumptions()), profile.options)
-
-
-# Called at every tick with a handful of situations.
-@lru_cache(maxsize=64)
-def _agreement(situation: Situation, options: str) -> Reason:
-    derived = derive(situation)
-    version = situation.release.rocksdb_version
-    if same_meaning(derived.options, options, version):
-        return Reason('The option string derived from the published goals is the same.', RULE)
-    known = catalogue()
-    names = [
-        change.option
-        for change in diff(parse(options), parse(derived.options))
-        if not known.is_without_effect(change.option, version)
-    ]
-    return Reason(
-        f'The option string derived from the published goals differs in {", ".join(names)}: see '
-        '"ceph rocksdb-tuner profile derive".',
-        RULE,
-    )

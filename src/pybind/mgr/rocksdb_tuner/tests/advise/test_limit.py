@@ -19,7 +19,6 @@ from rocksdb_tuner.advise.limit import (
     common_storage,
     kv_sync_busy,
     limit_of,
-    limit_of_osd,
     relief_of,
     storage_of,
 )
@@ -67,40 +66,6 @@ def test_busy_kv_sync_thread_is_the_limit_and_an_idle_one_is_not(
     assert bound(osd(kv_sync_busy=busy, kv_sync_ms=round_ms)) is resource
 
 
-@pytest.mark.parametrize(('slow_gib', 'resource'), [(0, Resource.NONE), (30, Resource.DB_SPACE)])
-def test_spillover_to_flash_counts_as_fitting(slow_gib: int, resource: Resource) -> None:
-    """Once levels lie elsewhere the DB device has room again, and RocksDB has not."""
-    spilled = osd(
-        info=DB,
-        db_used_bytes=60 * GIB,
-        db_total_bytes=100 * GIB,
-        slow_used_bytes=slow_gib * GIB,
-        kv_sync_busy=0.1,
-    )
-    assert bound(spilled) is resource
-
-
-def test_overfull_db_device_is_reported_as_the_limit() -> None:
-    spilled = osd(
-        info=DB,
-        db_used_bytes=90 * GIB,
-        db_total_bytes=100 * GIB,
-        slow_used_bytes=30 * GIB,
-        kv_sync_busy=0.1,
-    )
-    (evidence,) = limit_of(group(spilled, does=QUIET)).evidence
-    assert evidence.value == 1.2
-    assert evidence.statement == 'RocksDB takes up to 120% of its DB device.'
-
-
-def test_confidence_grows_with_the_load_of_the_thread() -> None:
-    sure = [
-        limit_of(group(osd(kv_sync_busy=busy, kv_sync_ms=0.5), does=QUIET)).confidence
-        for busy in (0.5, 0.72, 0.99)
-    ]
-    assert sure == [0.6, 0.82, 0.95]
-
-
 def test_load_under_the_remembered_workload_counts_and_not_the_current_one() -> None:
     evening = group(osd(kv_sync_busy=0.0), does=workload(busy=0.72))
     assert limit_of(evening).resource is Resource.KV_SYNC
@@ -125,61 +90,6 @@ def test_mean_of_the_osds_is_used_if_the_workload_has_no_figure() -> None:
 
 DISK: dict[str, Any] = {'device_class': 'hdd', 'main_rotational': True, 'db_rotational': True}
 DB: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'db_rotational': False}
-
-
-@pytest.mark.parametrize(
-    ('found', 'resource'),
-    [
-        pytest.param(osd(info=DISK, kv_sync_busy=0.9), Resource.DATA_DEVICE, id='on hard disks'),
-        pytest.param(
-            osd(info={**DISK, **DB}, slow_used_bytes=1, kv_sync_busy=0.9),
-            Resource.DB_SPACE,
-            id='spilled to a hard disk',
-        ),
-        pytest.param(
-            osd(info=DB, slow_used_bytes=1, kv_sync_busy=0.1), Resource.NONE, id='spilled to flash'
-        ),
-        pytest.param(
-            osd(info=DB, db_used_bytes=85 * GIB, db_total_bytes=100 * GIB, kv_sync_busy=0.1),
-            Resource.DB_SPACE,
-            id='DB device nearly full',
-        ),
-        pytest.param(
-            osd(info=DB, db_used_bytes=84 * GIB, db_total_bytes=100 * GIB, kv_sync_busy=0.1),
-            Resource.NONE,
-            id='DB device not full',
-        ),
-        pytest.param(
-            osd(
-                info={'dedicated_wal': True, 'wal_device_bytes': GIB},
-                wal_used_bytes=GIB,
-                wal_total_bytes=GIB,
-            ),
-            Resource.WAL_SPACE,
-            id='WAL device full',
-        ),
-        pytest.param(
-            osd()._replace(rocksdb_times=RocksdbTimes(30.0, 0.05, None, None)),
-            Resource.DB_DEVICE,
-            id='writes are held up',
-        ),
-        pytest.param(
-            osd()._replace(details=Details(0.0, None, None, None, 5 * GIB, 4 * GIB)),
-            Resource.MEMORY,
-            id='memory beyond its target',
-        ),
-        pytest.param(
-            osd()._replace(details=Details(0.0, None, None, None, 4 * GIB, 4 * GIB)),
-            Resource.UNKNOWN,
-            id='memory at its target',
-        ),
-    ],
-)
-def test_limit_is_explained_by_measurements(found: OsdFacts, resource: Resource) -> None:
-    limit = limit_of(group(found, does=QUIET))
-    assert limit.resource is resource
-    assert (limit.confidence > 0) == (resource is not Resource.UNKNOWN)
-    assert bool(limit.evidence) == (resource is not Resource.UNKNOWN)
 
 
 def reported(*osds: OsdFacts, does: Workload = QUIET) -> str:
@@ -242,7 +152,7 @@ MAPPED = (
 )
 WRITES = 'data_write_ms {} ratio in 30 s: The data device takes {}% of the time of a write.'
 SPILLED = (
-    'slow_used_bytes {} share of OSDs in 30 s: {}% of the OSDs with a DB device keep RocksDB data '
+    'slow_used_bytes {} ratio in 30 s: {}% of the OSDs with a DB device keep RocksDB data '
     'on hard disks.'
 )
 BUSY = 'kv_sync_busy {} ratio in 30 s: The kv_sync threads are {}% busy.'
@@ -373,13 +283,6 @@ def test_cores_are_the_limit_if_writes_wait_for_threads_without_another_cause(
     assert bound(found) is resource
 
 
-def test_core_limit_is_reported_with_its_evidence() -> None:
-    assert reported(threads()) == (
-        'cores 0.6: osd_thread_share 0.075 ratio in 40 s: Writes spend 3.0 ms, 8% of their time, '
-        f'on the OSD threads that prepare them. {BUSY.format(0.9, 90)}'
-    )
-
-
 def round_of(
     round_ms: float,
     flush_ms: Optional[float],
@@ -472,11 +375,6 @@ def test_what_is_believed_of_a_round_is_said(limit: Limit, believed: str) -> Non
     statement = limit.evidence[1].statement
     assert statement.startswith('Of a commit of ')
     assert statement.endswith(f' ms; {believed}')
-
-
-def test_round_of_unknown_parts_has_none() -> None:
-    assert round_of(1.0, None, 9.0).part is None
-    assert round_of(1.0, 0.9, None).part is None
 
 
 def test_long_rounds_of_several_transactions_without_a_flush_do_not_tell_the_part() -> None:
@@ -573,29 +471,6 @@ def test_limit_that_explains_the_others_is_reported() -> None:
     ]
 
 
-def test_group_without_signals_has_no_window() -> None:
-    """The evidence is current."""
-    unseen = used(0, 99)._replace(signals=None)
-    stalls = unseen._replace(rocksdb_times=RocksdbTimes(30.0, 0.5, None, None))
-    assert reported(unseen) == 'unknown 0:'
-    assert reported(stalls).startswith('db-device 0.7: stall_share 0.5 ratio in 0 s')
-    later = osd(1)._replace(signals=Signals(1, window_s=20.0))
-    assert reported(stalls, later).startswith('db-device 0.7: stall_share 0.5 ratio in 20 s')
-
-
-def test_large_writes_are_limited_by_the_data_device_that_takes_most_of_their_time() -> None:
-    latency = WriteLatency(30.0, *[None] * (len(WriteLatency._fields) - 1))
-    slow = latency._replace(client_op_ms=10.0, data_write_ms=5.0)
-    found = osd()._replace(details=Details(0.0, slow, None, None, None, None))
-    large = workload(WorkloadClass.LARGE_WRITE, busy=None)
-    assert bound(found, does=large) is Resource.DATA_DEVICE
-    assert bound(found, does=QUIET) is Resource.UNKNOWN
-    quick = found._replace(
-        details=Details(0.0, slow._replace(data_write_ms=4.9), None, None, None, None)
-    )
-    assert bound(quick, does=large) is Resource.UNKNOWN
-
-
 @pytest.mark.parametrize(
     ('does', 'resource'),
     [
@@ -608,12 +483,6 @@ def test_large_writes_are_limited_by_the_data_device_that_takes_most_of_their_ti
 def test_no_limit_without_clients(does: Optional[Workload], resource: Resource) -> None:
     busy = osd(kv_sync_busy=0.9)
     assert limit_of(GroupFacts('ssd', does, (busy,))).resource is resource
-
-
-def test_quarter_of_the_osds_must_have_spilled() -> None:
-    osds = [osd(n, info={**DISK, **DB}, slow_used_bytes=int(n == 0)) for n in range(5)]
-    assert bound(*osds[:4]) is Resource.DB_SPACE
-    assert bound(*osds) is Resource.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -643,11 +512,3 @@ def test_storage_media_of_osds(changes: dict[str, Any], storage: Optional[Storag
 def test_thresholds_match_their_schema() -> None:
     path = Path(loader.__file__).parent / 'schemas' / 'limits.schema.json'
     jsonschema.validate(loader.load('limits'), json.loads(path.read_text()))
-
-
-def test_limit_of_one_osd_equals_that_of_a_group_of_one() -> None:
-    one = osd(kv_sync_busy=0.9, kv_sync_ms=0.5)._replace(workload=QUIET)
-    found = limit_of_osd(one)
-    assert found == limit_of(group(one, does=QUIET))
-    assert found.resource is Resource.KV_SYNC
-    assert limit_of_osd(one._replace(workload=None)).resource is Resource.UNKNOWN

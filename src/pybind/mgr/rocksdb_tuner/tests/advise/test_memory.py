@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 from rocksdb_tuner.advise.case import MIN_CONFIDENCE
-from rocksdb_tuner.advise.no_change import LASTING_S, WorkloadMemory
+from rocksdb_tuner.advise.no_change import LASTING_S, STEADY_S, SteadyChoice, WorkloadMemory
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import GroupFacts
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.workload.classify import Writer, writer_evidence, writer_of
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
 
-from .builders import workload
+from .builders import entry, facts, osd_info, workload
 
 IDLE = workload(WorkloadClass.IDLE)
 RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
@@ -179,3 +183,36 @@ def test_mixture_is_remembered_by_its_writer() -> None:
     recalled(memory, RBD, LASTING_S / 2)
     assert recalled(memory, mixed, LASTING_S).workload_class is WorkloadClass.MIXED
     assert recalled(memory, IDLE, LASTING_S + 60).workload_class is WorkloadClass.MIXED
+
+
+def test_choice_that_changed_waits_until_it_stays_the_same() -> None:
+    """In the first minutes of a load candidates qualify and cease to with each tick."""
+    osds = (facts(osd_info()),)
+    chosen = assess(GroupFacts('ssd', RBD, osds), osds)
+    assert chosen.weighing is not None
+    assert chosen.weighing.chosen is not None
+    nothing = replace(chosen, weighing=replace(chosen.weighing, chosen=None), recommendations=())
+    steady = SteadyChoice()
+
+    def shown(found: Assessment, now_s: float) -> Assessment:
+        (answer,) = steady.of((found,), now_s)
+        return answer
+
+    assert shown(chosen, 0.0) == chosen
+    assert shown(chosen, 5.0) == chosen
+    for found, now_s in ((nothing, 10.0), (nothing, 39.0), (chosen, 41.0), (chosen, 70.0)):
+        waiting = shown(found, now_s)
+        assert waiting.recommendations == ()
+        assert waiting.conclusion.do == 'Wait: the figures of the candidates still change'
+    assert shown(chosen, 41.0 + STEADY_S) == chosen
+    # The effect of a rollout is no change of mind, and a hazard does not wait.
+    ran = chosen.weighing.chosen.candidate.options
+    applied = facts(osd_info(), ran, 'mon', (entry('osd', ran),))
+    after = assess(GroupFacts('ssd', RBD, (applied,)), (applied,))
+    assert shown(after, 131.0) == after
+    unsafe = f'{ran},disableWAL=true'
+    osds = (facts(osd_info(), unsafe, 'mon', (entry('osd', unsafe),)),)
+    hazard = assess(GroupFacts('ssd', RBD, osds), osds)
+    assert hazard.weighing is not None
+    assert shown(hazard, 132.0) == hazard
+    assert shown(replace(chosen, weighing=None), 134.0).recommendations != ()

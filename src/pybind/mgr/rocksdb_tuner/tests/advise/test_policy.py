@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.candidates import successor_of
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.facts import release_of_osd
@@ -28,6 +29,7 @@ from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Priority, Resource, Risk
 from rocksdb_tuner.advise.usage import usages
 from rocksdb_tuner.advise.weighing import Assessment
+from rocksdb_tuner.advise.whatif.derive import derive
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.details import Details
@@ -522,6 +524,19 @@ def test_no_set_is_praised_for_a_thread_that_waits_for_devices_or_readers(work: 
             assert gained == {Resource.DB_SPACE}, row
         if work in {'rbd 30% reads', 'rgw list'}:
             assert gained - {Resource.KV_SYNC, Resource.CORES}, row
+
+
+@pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
+def test_what_is_derived_is_the_later_default_wherever_that_fits(release: str) -> None:
+    """`profile derive` and `recommend` agree on when an OSD needs another size."""
+    for hardware in HARDWARE:
+        if (release != 'pacific' and hardware.startswith('debian')) or hardware == '2 cores':
+            continue
+        row = Row(release, 'default', 'rbd busy 72%', hardware)
+        case = row.case(row.options)
+        later = successor_of(case.release)
+        derived = derive(case.situation).options
+        assert case.alike(derived, later) == (not case.misfits(later)), hardware
 
 
 def test_advice_does_not_depend_on_the_spelling_of_the_string() -> None:

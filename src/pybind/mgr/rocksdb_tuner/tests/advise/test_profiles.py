@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Optional
 
 import pytest
 
 from rocksdb_tuner.advise import profiles as module
 from rocksdb_tuner.advise.profiles import (
-    Hardware,
-    Profile,
     PublishedEvidence,
     Storage,
-    SuitabilityRule,
-    UnknownProfileError,
     predict,
     profile,
     profiles,
     recognize,
-    suits,
 )
-from rocksdb_tuner.options.checks import check, safe_to_apply
+from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
 from rocksdb_tuner.workload.records import WorkloadClass
@@ -38,22 +34,6 @@ def release(version: str) -> KnownRelease:
 PACIFIC, QUINCY, REEF_OLD, REEF, TENTACLE = map(
     release, ('16.2.15', '17.2.7', '18.2.2', '18.2.7', '20.2.4')
 )
-
-
-def best(workload: WorkloadClass, on: KnownRelease) -> Profile:
-    scored = [(s.score, p) for p in profiles() for s in [suits(p, workload, on)] if s]
-    return max(scored, key=lambda pair: pair[0])[1]
-
-
-def test_number_of_cores_that_lose_is_the_highest_published(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found = profile('bluestore-default-pacific')
-    loses = replace(found, hardware=Hardware(2, ()))
-    monkeypatch.setattr(module, 'profiles', lambda: (loses, found))
-    assert module.cores_that_lose.__wrapped__() == 2
-    monkeypatch.setattr(module, 'profiles', lambda: (found,))
-    assert module.cores_that_lose.__wrapped__() == 0
 
 
 def test_string_without_a_release_is_interpreted_by_the_newest_rocksdb() -> None:
@@ -110,15 +90,11 @@ def test_default_is_recognized_as_that_of_its_release(on: KnownRelease) -> None:
     assert found.superseded is None
 
 
-def test_same_string_is_a_tuning_on_pacific_and_the_default_on_reef() -> None:
-    text = profile('lz4-2025').options
-    found = [recognize(text, on) for on in (PACIFIC, REEF_OLD, REEF, None)]
-    assert [p and p.name for p in found] == [
-        'lz4-2025',
-        'lz4-2025',
-        'bluestore-default-reef',
-        'lz4-2025',
-    ]
+def test_string_has_one_name_and_is_the_default_where_it_is() -> None:
+    for on in RELEASES:
+        for one, other in combinations(profiles(), 2):
+            assert not same_meaning(one.options, other.options, on.rocksdb_version)
+    assert profile('lz4-2025').release_defaults == ('reef', 'squid', 'tentacle')
 
 
 def test_profiles_are_recognized_by_meaning() -> None:
@@ -151,47 +127,6 @@ def test_stale_strings_are_superseded_everywhere(name: str) -> None:
         found = recognize(profile(name).options, on)
         assert found is not None
         assert (found.name, bool(found.superseded)) == (name, True)
-
-
-@pytest.mark.parametrize(
-    ('workload', 'on', 'expected'),
-    [
-        (WorkloadClass.RBD_SMALL_WRITE, PACIFIC, 'variant-2022-d'),
-        (WorkloadClass.RGW_METADATA, PACIFIC, 'lz4-2025'),
-        (WorkloadClass.RBD_SMALL_WRITE, REEF, 'bluestore-default-reef'),
-        (WorkloadClass.RGW_METADATA, REEF, 'bluestore-default-reef'),
-        (WorkloadClass.RGW_METADATA, TENTACLE, 'bluestore-default-reef'),
-        (WorkloadClass.RGW_METADATA, REEF_OLD, 'lz4-2025'),
-        (WorkloadClass.READ_MOSTLY, PACIFIC, 'bluestore-default-pacific'),
-        (WorkloadClass.LARGE_WRITE, TENTACLE, 'bluestore-default-reef'),
-    ],
-)
-def test_best_profile_for_each_workload(
-    workload: WorkloadClass, on: KnownRelease, expected: str
-) -> None:
-    assert best(workload, on).name == expected
-
-
-@pytest.mark.parametrize('on', RELEASES, ids=lambda r: r.since)
-def test_each_class_has_an_applicable_profile(on: KnownRelease) -> None:
-    for workload in WorkloadClass:
-        answer = best(workload, on)
-        assert safe_to_apply(answer.options, on.rocksdb_version) == ()
-        suitability = suits(answer, workload, on)
-        assert suitability is not None
-        assert suitability.reasons
-    for known in profiles():
-        if any(suits(known, workload, on) for workload in WorkloadClass):
-            assert safe_to_apply(known.options, on.rocksdb_version) == ()
-
-
-def test_default_suits_no_other_release() -> None:
-    for on in RELEASES:
-        for known in profiles():
-            if known.release_defaults and not same_meaning(
-                known.options, on.default_options, on.rocksdb_version
-            ):
-                assert not any(suits(known, workload, on) for workload in WorkloadClass)
 
 
 def predicted(
@@ -244,21 +179,6 @@ def test_change_from_snappy_to_lz4_does_not_expect_the_gain_of_compression(
     assert (found is not None) == there_is
 
 
-def test_predictions_are_the_published_figures() -> None:
-    small_write = predicted('variant-2022-d', WorkloadClass.RBD_SMALL_WRITE)
-    assert small_write is not None
-    assert small_write.change_percent == pytest.approx(100 * (632513 / 527603 - 1), abs=0.1)
-    space = predicted(
-        'lz4-2025',
-        WorkloadClass.RGW_METADATA,
-        on=REEF_OLD,
-        storage=Storage.SSD_DB_HDD,
-    )
-    assert space is not None
-    assert space.change_percent == pytest.approx(100 * (1 / 2.68 - 1), abs=0.1)
-    assert predicted('variant-2022-b', WorkloadClass.RBD_SMALL_WRITE) is None
-
-
 def test_each_change_follows_from_its_two_values() -> None:
     """And of just one change at most one figure is the one to predict from."""
     for known in profiles():
@@ -272,59 +192,6 @@ def test_each_change_follows_from_its_two_values() -> None:
             if f.headline
         ]
         assert len(headlines) == len(set(headlines))
-
-
-def test_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UnknownProfileError) as caught:
-        profile('nonsense')
-    assert 'nonsense' in str(caught.value)
-    assert 'lz4-2025' in str(caught.value)
-
-
-RULE = SuitabilityRule(WorkloadClass.RGW_METADATA, '6.8', '7.9', False, 0.7, ('since it is so',))
-
-
-def suited(*rules: SuitabilityRule, options: str = 'ttl=60') -> Profile:
-    return replace(profile('lz4-2025'), options=options, suitability=rules)
-
-
-@pytest.mark.parametrize(
-    ('low', 'high', 'on', 'fits'),
-    [
-        ('6.8', '7.9', PACIFIC, True),
-        ('6.8.1', '7.9', PACIFIC, False),
-        ('6.9', None, PACIFIC, False),
-        ('6.8', '6.8', PACIFIC, True),
-        ('6', '6.7', PACIFIC, False),
-        ('6.8', '7.9', REEF, True),
-        ('6.8', '7.8', REEF, False),
-        # By number, not by text.
-        ('6.10', None, REEF, True),
-        ('6.8', None, TENTACLE, True),
-    ],
-)
-def test_version_range_of_a_profile_includes_both_ends(
-    low: str, high: Optional[str], on: KnownRelease, fits: bool
-) -> None:
-    rule = replace(RULE, rocksdb_min=low, rocksdb_max=high)
-    found = suits(suited(rule), WorkloadClass.RGW_METADATA, on)
-    assert (found and (found.score, found.reasons)) == (
-        (0.7, ('since it is so',)) if fits else None
-    )
-
-
-def test_first_matching_rule_gives_the_suitability_of_a_profile() -> None:
-    other = replace(RULE, workload=WorkloadClass.IDLE, score=0.1)
-    later = replace(RULE, score=0.2)
-    found = suits(suited(other, RULE, later), WorkloadClass.RGW_METADATA, PACIFIC)
-    assert found is not None
-    assert found.score == 0.7
-    assert suits(suited(other), WorkloadClass.RGW_METADATA, PACIFIC) is None
-    only_default = replace(RULE, only_as_release_default=True)
-    spelled = PACIFIC.default_options.replace('268435456', '256M')
-    for options, fits in ((spelled, True), ('ttl=60', False)):
-        of_default = suited(only_default, options=options)
-        assert (suits(of_default, WorkloadClass.RGW_METADATA, PACIFIC) is not None) == fits
 
 
 def test_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
@@ -346,39 +213,8 @@ def test_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
     assert predicted('variant-2022-d', WorkloadClass.IDLE) is None
 
 
-def test_unknown_name_is_reported_in_one_sentence() -> None:
-    error = UnknownProfileError('x', ['a', 'b'])
-    assert (str(error), error.name, error.known) == (
-        "no profile 'x'; known profiles: a, b",
-        'x',
-        ('a', 'b'),
-    )
-
-
-@pytest.mark.parametrize(
-    ('since', 'on', 'superseded'),
-    [
-        ('6.8', PACIFIC, True),
-        ('6.8.1', PACIFIC, False),
-        ('7.9', REEF, True),
-        ('7.10', REEF, False),
-        (None, REEF, False),
-    ],
-)
-def test_profile_is_superseded_from_its_version_on(
-    monkeypatch: pytest.MonkeyPatch, since: Optional[str], on: KnownRelease, superseded: bool
-) -> None:
-    old = replace(profile('variant-2022-a'), superseded='it is old', superseded_from_rocksdb=since)
-    monkeypatch.setattr('rocksdb_tuner.advise.profiles.profiles', lambda: (old,))
-    recognize.cache_clear()
-    found = recognize(old.options, on)
-    recognize.cache_clear()
-    assert found is not None
-    assert found.superseded == ('it is old' if superseded else None)
-
-
 TUNED = {
-    *('bluestore-default-reef', 'bluestore-default-reef-18.2.0', 'lz4-2025', 'alternate-2019'),
+    *('bluestore-default-reef-18.2.0', 'lz4-2025', 'alternate-2019'),
     *('variant-2022-a', 'variant-2022-b', 'variant-2022-c', 'variant-2022-d'),
     'variant-2022-d-lz4',
 }

@@ -6,7 +6,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.proposal import predicted_signal, purpose_of
+from rocksdb_tuner.advise.proposal import is_gain, predicted_signal
 from rocksdb_tuner.advise.records import Prediction
 from rocksdb_tuner.plan.records import Purpose
 
@@ -47,14 +47,5 @@ SPACE = predicted('BlueFS db_used_bytes', 'db_used_bytes', -50.0, -50.0, 0.0)
 def test_prediction_without_a_loss_is_an_expected_gain(
     predictions: tuple[Prediction, ...], purpose: Purpose, promised: Optional[str]
 ) -> None:
-    assert purpose_of(predictions) is purpose
+    assert any(map(is_gain, predictions)) == (purpose is Purpose.GAIN)
     assert predicted_signal(predictions) == promised
-
-
-def test_objection_to_the_running_options_is_a_sufficient_reason() -> None:
-    assert purpose_of((FASTER,), objected=True) is Purpose.SAFETY
-    assert purpose_of((), expected=True, objected=True) is Purpose.SAFETY
-
-
-def test_set_chosen_to_relieve_a_limit_is_for_gain_without_a_prediction() -> None:
-    assert purpose_of((), expected=True) is Purpose.GAIN

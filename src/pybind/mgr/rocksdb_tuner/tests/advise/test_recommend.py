@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Optional
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.no_change import NO_ADVICE_FOR
 from rocksdb_tuner.advise.profiles import profile, profiles
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
@@ -18,7 +16,6 @@ from rocksdb_tuner.advise.records import (
     GroupFacts,
     Kind,
     OsdFacts,
-    Priority,
     Recommendation,
     Risk,
 )
@@ -27,7 +24,6 @@ from rocksdb_tuner.collection.records import Collection
 from rocksdb_tuner.evaluate import conclude
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry
-from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
@@ -45,8 +41,6 @@ ALTERNATE = profile('alternate-2019').options
 REEF = DEFAULTS['reef']
 OWN = f'{REEF},max_background_jobs=6'
 IDLE = workload(WorkloadClass.IDLE)
-#: No OSD was measured with it, so no model knows it.
-CEPHFS = workload(WorkloadClass.CEPHFS_METADATA)
 
 
 def on_pacific(does: Workload, **options: object) -> Assessment:
@@ -57,17 +51,6 @@ def on_pacific(does: Workload, **options: object) -> Assessment:
 def only(assessment: Assessment) -> Recommendation:
     (recommendation,) = assessment.recommendations
     return recommendation
-
-
-def test_pacific_with_small_rbd_writes_gets_the_default_of_later_releases() -> None:
-    recommendation = only(on_pacific(RBD))
-    assert recommendation.kind is Kind.SET_PROFILE
-    assert recommendation.profile == 'lz4-2025'
-    assert recommendation.priority is Priority.NOW
-    assert recommendation.who == ALL
-    assert recommendation.final_entries == ((ALL, recommendation.options_to),)
-    assert recommendation.restart_required
-    assert recommendation.options_from == PACIFIC
 
 
 def test_class_that_is_not_the_whole_cluster_keeps_an_entry_per_osd() -> None:
@@ -83,62 +66,10 @@ def test_class_that_is_not_the_whole_cluster_keeps_an_entry_per_osd() -> None:
     assert not any('config rm' in command for command in recommendation.commands)
 
 
-def test_pacific_with_rgw_metadata_gets_lz4() -> None:
-    recommendation = only(on_pacific(RGW))
-    assert recommendation.kind is Kind.SET_PROFILE
-    assert 'kLZ4Compression' in recommendation.options_to
-
-
-def test_modeled_write_amplification_is_a_reason() -> None:
-    """And a prediction, after that of what limits."""
-    osds = tuple(
-        facts(osd_info(i))._replace(signals=Signals(osd_id=i, db_used_bytes=30 << 30))
-        for i in range(3)
-    )
-    recommended = only(assess(group(*osds, does=RGW), osds))
-    (tree,) = (r.statement for r in recommended.reasons if 'The model predicts' in r.statement)
-    assert re.search(r'kv_sync thread time per write -[0-9]+% \(-', recommended.decision.gain or '')
-    assert re.search(r'writes -[0-9]+% \(-[0-9]+ to -[0-9]+%\) for the same', tree)
-    assert [p.metric for p in recommended.predictions] == [
-        'kv_sync thread time per write',
-        'write amplification of RocksDB',
-        'space taken by RocksDB',
-    ]
-
-
-@pytest.mark.parametrize('release', ['reef', 'tentacle'])
-@pytest.mark.parametrize('workload_class', list(WorkloadClass))
-def test_reef_and_tentacle_on_defaults_need_nothing(
-    release: str, workload_class: WorkloadClass
-) -> None:
-    osds = tuple(facts(osd_info(i, release), DEFAULTS['reef']) for i in range(3))
-    assessment = assess(group(*osds, does=workload(workload_class)), osds)
-    assert assessment.recommendations == ()
-    known = workload_class is not WorkloadClass.UNKNOWN
-    waits = 'Wait: no workload has lasted long enough'
-    assert assessment.conclusion.do == ('Nothing to change' if known else waits)
-
-
-@pytest.mark.parametrize('workload_class', sorted(NO_ADVICE_FOR))
-def test_unclear_client_workload_is_no_reason_to_change(workload_class: WorkloadClass) -> None:
-    assessment = on_pacific(workload(workload_class))
-    assert assessment.recommendations == ()
-    known = workload_class is not WorkloadClass.UNKNOWN
-    reported = f'{assessment.conclusion.do}: {assessment.conclusion.because}'
-    assert (workload_class.value if known else 'no workload') in reported
-
-
 def test_doubtful_workload_is_no_reason_to_restart_osds() -> None:
     assessment = on_pacific(workload(confidence=0.6))
     assert assessment.recommendations == ()
     assert '0.60' in assessment.conclusion.because
-
-
-@pytest.mark.parametrize('does', [RBD, RGW])
-def test_running_recommendation_is_not_repeated(does: Workload) -> None:
-    applied = only(on_pacific(does)).options_to
-    entries = (entry(ALL, applied),)
-    assert on_pacific(does, value=applied, source='mon', entries=entries).recommendations == ()
 
 
 def test_advice_does_not_oscillate_between_two_workloads_of_a_group() -> None:
@@ -163,40 +94,6 @@ def test_override_equal_to_the_default_is_removed_without_a_restart(who: str) ->
     assert recommendation.final_entries == ((who, None),)
     assert not recommendation.restart_required
     assert recommendation.risk is Risk.LOW
-
-
-@pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
-@pytest.mark.parametrize('does', [IDLE, RBD, RGW], ids=['idle', 'rbd', 'rgw'])
-def test_string_of_2019_is_replaced_by_the_default_of_later_releases(
-    release: str, does: Workload
-) -> None:
-    """Not by Pacific's, which was 8.6% slower than it in the published test."""
-    entries = (entry('osd', ALTERNATE),)
-    osds = tuple(facts(osd_info(i, release), ALTERNATE, 'mon', entries) for i in range(3))
-    recommendation = only(assess(group(*osds, does=does), osds))
-    on_older = release == 'pacific'
-    assert recommendation.kind is (Kind.SET_PROFILE if on_older else Kind.REMOVE_OVERRIDE)
-    assert same_meaning(recommendation.options_to, DEFAULTS['reef'], None)
-    assert (recommendation.restart_required, recommendation.priority) == (True, Priority.NOW)
-    undo = f"ceph config set osd bluestore_rocksdb_options '{ALTERNATE}'"
-    assert undo in recommendation.undo_commands
-    # No reason argues the other way.
-    assert not any('-8.6%' in r.statement for r in recommendation.reasons)
-
-
-def test_advice_never_loses_more_than_it_gains() -> None:
-    """Whatever runs: no published loss of IOPS, and no predicted one of the kv_sync thread."""
-    for running in (p.options for p in profiles()):
-        for does in (IDLE, RBD, RGW, CEPHFS):
-            entries = (entry(ALL, running),)
-            found = on_pacific(does, value=running, source='mon', entries=entries)
-            for recommendation in found.recommendations:
-                if not recommendation.restart_required:
-                    continue
-                reported = [r.statement for r in recommendation.reasons]
-                assert not [text for text in reported if text.startswith('Possible loss')]
-                first = recommendation.prediction
-                assert first is None or first.low_percent < 0, running
 
 
 def _of_class(device_class: str, *osds: OsdFacts) -> GroupFacts:
@@ -442,7 +339,7 @@ def test_no_built_in_profile_leads_to_an_unsafe_recommendation() -> None:
         release = release_of(version, name)
         assert release is not None
         for known in profiles():
-            if any(rule.score > 0 for rule in known.suitability):
+            if known.suitability:
                 assert safe_to_apply(known.options, release.rocksdb_version) == (), known.name
 
 

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise import changed, entry_advice, reasons
+from rocksdb_tuner.advise import proposal, reasons, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target, default_target
 from rocksdb_tuner.advise.profiles import profile, recognize
@@ -27,6 +27,7 @@ from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force
+from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
@@ -53,7 +54,7 @@ def predict(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def say(change: Optional[Estimate]) -> None:
         found = () if change is None else (Usage(Resource.DB_DEVICE, change),)
-        monkeypatch.setattr(changed, 'expected_usages', lambda *_: found)
+        monkeypatch.setattr(proposal, 'expected_usages', lambda *_: found)
 
     return say
 
@@ -115,31 +116,15 @@ def test_resizing_keeps_all_other_options_if_sufficient() -> None:
 def test_oversized_and_unsuitable_set_has_both_objections() -> None:
     """But nothing that the other set leaves as it is."""
     found = only(advised(osd(**SMALL), does=workload(RBD)))
+    # No gain is needed then.
+    assert found.change is not None
+    assert found.change.purpose is Purpose.SAFETY
     reported = [r.statement for r in found.reasons[:2]]
     assert reported[0].startswith('max_total_wal_size: ')
     assert reported[1].startswith('The kv_sync threads are 72% busy with small writes')
 
 
 # -- what runs instead
-
-
-def test_derived_set_is_used_if_no_published_one_fits() -> None:
-    here = osd(text=ALTERNATE, **SMALL)
-    found = only(advised(here, does=workload(RBD)))
-    assert found.profile is None
-    assert case(here).misfits(found.options_to) == ()
-
-
-def test_compressed_set_is_replaced_by_a_compressed_one() -> None:
-    text = f'{PACIFIC},max_total_wal_size=0,compression=kLZ4Compression'
-    found = only(advised(osd(text=text, memory_bytes=2 * GIB), does=workload(RBD)))
-    assert 'compression=kLZ4Compression' in found.options_to
-
-
-def test_later_default_is_chosen_whatever_the_model_predicts(predict: Any) -> None:
-    predict(WORSE)
-    found = only(advised(osd(text=ALTERNATE), does=workload(RBD)))
-    assert (found.profile, found.risk) == (LZ4.name, Risk.HIGH)
 
 
 def test_repaired_set_must_suit_the_clients() -> None:
@@ -227,21 +212,21 @@ def test_set_refused_by_checks_is_not_recommended_unless_it_is_the_default(
     forbidden = check(f'{PACIFIC},disableWAL=true', '6.8').problems
     refused = tuple(p for p in forbidden if p.rule == 'forbidden')
     here = case(osd(text=ALTERNATE), does=workload(RBD))
-    monkeypatch.setattr(changed, 'safe_to_apply', lambda *_: refused)
-    named = changed.changed(here, (), (), Target(D.options, D, ()))
+    monkeypatch.setattr(proposal, 'safe_to_apply', lambda *_: refused)
+    named = proposal.changed(here, (), (), Target(D.options, D, ()))
     assert isinstance(named, Decision)
     assert named.because.startswith(
         f'{D.title} would suit, but does not pass the checks for RocksDB 6.8: {refused[0].message}'
     )
-    unnamed = changed.changed(here, (), (), Target(D.options, None, ()))
+    unnamed = proposal.changed(here, (), (), Target(D.options, None, ()))
     assert isinstance(unnamed, Decision)
     assert unnamed.because.startswith('The derived option string would suit')
-    default = changed.changed(here, (), (), default_target(here))
+    default = proposal.changed(here, (), (), default_target(here))
     assert isinstance(default, Recommendation)
     own = facts(osd_info(0), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))
-    monkeypatch.setattr(entry_advice, 'fixed', lambda *_: default_target(here))
+    monkeypatch.setattr(recommend, 'fixed', lambda *_: default_target(here))
     assert only(advised(own)).options_to == PACIFIC
-    monkeypatch.setattr(entry_advice, 'fixed', lambda *_: Target(D.options, D, ()))
+    monkeypatch.setattr(recommend, 'fixed', lambda *_: Target(D.options, D, ()))
     assert advised(own).recommendations == ()
 
 
@@ -265,7 +250,7 @@ def test_risk_follows_from_the_model_and_the_origin_of_the_set(
     here = case(osd(text=ALTERNATE, **room), does=workload(RGW))
     target = default_target(here) if to_default else Target(D.options, D, ())
     predict(change)
-    found = changed.changed(here, (), (), target)
+    found = proposal.changed(here, (), (), target)
     assert isinstance(found, Recommendation)
     assert found.risk is risk
     reported = [p for p in found.predictions if p.signal == 'db_write_amp']
@@ -274,13 +259,13 @@ def test_risk_follows_from_the_model_and_the_origin_of_the_set(
 
 def test_published_result_of_the_same_change_is_a_reason_and_no_prediction() -> None:
     here = case(osd(), does=workload(RBD))
-    found = changed.changed(here, (), (), Target(D.options, D, ()))
+    found = proposal.changed(here, (), (), Target(D.options, D, ()))
     assert isinstance(found, Recommendation)
     message = [r.statement for r in found.reasons]
     assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in message
     assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
     # The writer is unknown.
-    unknown = changed.changed(case(osd()), (), (), Target(D.options, D, ()))
+    unknown = proposal.changed(case(osd()), (), (), Target(D.options, D, ()))
     assert isinstance(unknown, Recommendation)
     assert unknown.predictions == ()
 
@@ -360,11 +345,3 @@ def test_what_lz4_leaves_of_spilled_data_is_said(slow_gib: int, remains: Optiona
     found = only(advised(spilled._replace(signals=signals), does=workload(RGW)))
     texts = [r.statement for r in found.reasons if 'remain once' in r.statement]
     assert [text.endswith(remains or '?') for text in texts] == ([True] if remains else [])
-
-
-def test_default_with_one_option_is_weighed() -> None:
-    found = advised(by_no_entry(), does=workload(RGW)).weighing
-    assert found is not None
-    names = {w.candidate.name for w in found.weighed}
-    assert 'default with compression=kLZ4Compression' in names
-    assert 'default with min_write_buffer_number_to_merge=8' in names

@@ -18,7 +18,6 @@ from rocksdb_tuner.advise.weighing import (
     Origin,
     Weighed,
     Weighing,
-    bars_of,
     weigh,
 )
 from rocksdb_tuner.lsm.records import Estimate
@@ -108,12 +107,6 @@ def test_candidate_that_would_be_recommended_next_is_chosen_if_it_qualifies() ->
     assert found.chosen.candidate.name == 'successor'
 
 
-def test_most_suitable_published_set_is_chosen() -> None:
-    gains = candidate('gains', surely(0.78), suitability=0.5)
-    suits = candidate('suits', surely(0.8), suitability=0.6)
-    assert chosen(gains, suits) == 'suits'
-
-
 def test_publications_decide_without_a_model() -> None:
     known = candidate('known', None)
     assert chosen(known) is None
@@ -125,18 +118,6 @@ def test_excluded_candidate_is_never_chosen_or_best() -> None:
     out = replace(candidate('out', surely(0.5)), infeasible=('It does not fit.',))
     found = weigh((RUNNING, out), KV, BARS)
     assert (found.chosen, found.best) == (None, None)
-
-
-def test_plentiful_resource_is_no_loss() -> None:
-    bars = replace(BARS, plenty=frozenset({WRITTEN}))
-    assert weigh((RUNNING, candidate('a', surely(0.8), surely(1.5))), KV, bars).chosen is not None
-
-
-def test_gain_is_shown_on_the_limit_or_on_the_largest_saving() -> None:
-    one = candidate('a', surely(0.8), surely(0.7))
-    assert weigh((RUNNING, one), KV, BARS).shown_resource is KV
-    assert weigh((RUNNING, one), None, BARS).shown_resource is WRITTEN
-    assert weigh((RUNNING,), None, BARS).shown_resource is KV
 
 
 def test_rejection_reason_has_its_figure() -> None:
@@ -157,18 +138,6 @@ def test_rejection_reason_has_its_figure() -> None:
     assert reported(candidate('a', surely(0.8)), default) == (
         'It qualifies, but is not clearly better than default, which is better tested.'
     )
-
-
-def test_best_candidate_relieves_the_most_or_is_none() -> None:
-    found = weigh((RUNNING, candidate('a', surely(0.97)), candidate('b', surely(0.95))), KV, BARS)
-    assert found.best is not None
-    assert found.best.candidate.name == 'b'
-    assert weigh((RUNNING, candidate('a', surely(1.0))), KV, BARS).best is None
-
-
-def test_bars_are_configured_or_published() -> None:
-    assert bars_of({}) == Bars(0.1, 0.05)
-    assert bars_of({'min_gain': 0.2, 'other': 3.0}) == Bars(0.2, 0.05)
 
 
 ESTIMATES = st.builds(within, st.floats(0.5, 1.5), st.floats(1.0, 1.5))

@@ -113,7 +113,7 @@ def test_unmeasured_flushes_of_a_workload_are_marked() -> None:
 
 def test_derived_set_shows_each_reason_and_its_identity() -> None:
     text = views.show('profile-derive', derive(KNOWN), 'plain')
-    assert 'bluestore-default-reef' in text
+    assert 'lz4-2025' in text
     assert not too_wide(text)
     for choice in derive(KNOWN).choices:
         assert f'- {choice.option}={choice.value}' in text

@@ -97,13 +97,6 @@ def test_nothing_is_known_without_a_window() -> None:
     assert seen(RBD, Signals(osd_id=0)).workload_class is WorkloadClass.UNKNOWN
 
 
-def test_group_class_is_that_of_its_primaries() -> None:
-    """OSDs that are only replicas have no client operations, and do not make a group idle."""
-    replica = signals()
-    group = seen(RBD, replica, signals(write_iops=900.0), replica)
-    assert group.workload_class is WorkloadClass.RBD_SMALL_WRITE
-
-
 def cluster_of(osds: int) -> ClusterMap:
     """One device class with a pool for RBD."""
     pool = PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0)
@@ -125,28 +118,9 @@ def test_replicating_osd_has_the_class_of_its_group() -> None:
     assert recognized(replica, signals()) == ('idle',) * 2
 
 
-def test_inactive_osd_is_idle_whatever_its_group_does() -> None:
-    still = signals()._replace(wal_bytes_per_s=20e3)
-    assert recognized(still, signals(write_iops=500.0)) == ('idle', 'rbd-small-write')
-
-
-def test_little_work_has_a_lower_confidence() -> None:
-    little, much = seen(RBD, signals(write_iops=20.0)), seen(RBD, signals(write_iops=500.0))
-    assert little.workload_class is much.workload_class
-    assert little.confidence < 0.8 < much.confidence
-
-
 def test_recovery_with_much_client_work_is_client_work() -> None:
     busy = seen(RBD, signals(write_iops=500.0, recovery=20.0))
     assert busy.workload_class is WorkloadClass.RBD_SMALL_WRITE
-
-
-def test_evidence_has_the_measured_values() -> None:
-    workload = seen(RBD, signals(write_iops=400.0))
-    by_signal = {e.signal: e for e in workload.evidence}
-    assert by_signal['write_bytes_avg'].value == 4096.0
-    assert '4.0 KiB' in by_signal['write_bytes_avg'].statement
-    assert all(e.window_s == 30.0 for e in workload.evidence)
 
 
 @given(

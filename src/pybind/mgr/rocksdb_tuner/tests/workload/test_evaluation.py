@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.workload.classify import Activity
 
-from . import evaluation, replay
+from . import evaluation
 from .evaluation import Judged, Seen
 from .replay import Recording, Span
 
@@ -94,12 +94,6 @@ def test_osd_without_a_share_of_the_work_was_idle(now: Seen, truth: str) -> None
     assert judged_now.span.labels == (truth,)
 
 
-def test_group_name_stays_without_a_sample_of_an_idle_osd() -> None:
-    made = recording(Span('client', (RBD,), 40, 99))
-    (found,) = evaluation.judge_osd(made, [osd_seen(80, 0)])
-    assert found.span.labels == (RBD,)
-
-
 def onset(shown: list[Seen], *spans: Span) -> tuple[Optional[float], int, int]:
     (found,) = evaluation.onsets(recording(*spans), shown, 0.0)
     return found.right_after_s, found.changes, found.true_changes
@@ -110,30 +104,3 @@ def test_onset_delay_ends_with_the_first_correct_name_and_counts_every_change() 
     names = ['unknown', 'idle', 'idle', READS, RBD, READS, RBD]
     shown = [seen(10.0 * i, name) for i, name in enumerate(names)]
     assert onset(shown, before, client) == (20.0, 4, 1)
-
-
-def test_own_activity_of_a_client_between_spans_is_a_separate_change() -> None:
-    first, client = Span('a', (RBD,), 0, 20), Span('client', ('large-write',), 40, 110)
-    names = [RBD, RBD, RBD, READS, READS, 'large-write']
-    shown = [seen(10.0 * i, name) for i, name in enumerate(names)]
-    assert onset(shown, first, client) == (10.0, 2, 2)
-
-
-def test_missed_class_is_never_instead_of_late() -> None:
-    shown = [seen(10.0 * i, 'idle') for i in range(9)]
-    assert onset(shown, Span('client', (RBD,), 5, 80))[0] is None
-
-
-def test_client_names_without_clients_are_reported() -> None:
-    windows = [
-        judged('recovery', RBD), judged('idle', 'mixed'), judged('recovery', 'idle'),
-        judged('idle', 'unknown'), judged(RBD, READS),
-    ]  # fmt: skip
-    assert [j.truth for j in evaluation.taken_for_clients(windows)] == ['recovery', 'idle']
-
-
-def test_consecutive_spans_with_one_name_are_merged() -> None:
-    """A run ends with two idle steps."""
-    spans = replay.load('p-rbd-8k').spans
-    assert [span.labels[0] for span in spans] == ['idle', RBD, 'idle']
-    assert spans[-1].end_s - spans[-1].begin_s > 45

@@ -102,12 +102,6 @@ def test_small_writes_of_rbd_and_cephfs_are_not_guessed() -> None:
         assert not classes & guesses
 
 
-def test_same_writes_without_cephfs_pools_are_rbd() -> None:
-    samples = seen_in(replay.load('rbd-randwrite-2').without_pools_of('cephfs'))
-    named_s = [s for s, c, sure in samples if c is WorkloadClass.RBD_SMALL_WRITE and sure >= 0.8]
-    assert named_s[0] <= 60
-
-
 def test_cephfs_is_classified_once_its_journal_is_trimmed() -> None:
     """Until then, the first minute, a metadata server only writes large pieces of a journal."""
     samples = seen_in(replay.load('cephfs-metadata').without_pools_of('rbd'))
@@ -119,22 +113,6 @@ def test_cephfs_is_classified_once_its_journal_is_trimmed() -> None:
         WorkloadClass.CEPHFS_METADATA,
         WorkloadClass.UNKNOWN,
     }
-
-
-def test_replicating_osd_gets_the_class_of_its_group() -> None:
-    """Objects of 8 MiB were put; no primary of their data was on osd.2."""
-    recording = replay.load('s3-large-put')
-    classifier, cluster_map = Classifier(), recording.cluster_map()
-    inherited = []
-    for now_s, signals in recording.play():
-        found = classifier.recognize(signals, cluster_map, now_s)
-        workload = found.per_osd.get(2)
-        if workload and workload.evidence and workload.evidence[0].signal == 'wal_bytes_per_s':
-            inherited.append((workload, found.per_group[replay.DEVICE_CLASS]))
-    assert inherited
-    for workload, group in inherited:
-        assert workload.workload_class is group.workload_class
-        assert workload.confidence < group.confidence
 
 
 def test_starting_gateway_is_no_client() -> None:
@@ -160,8 +138,3 @@ def test_recovery_is_classified_and_is_no_client() -> None:
     assert WorkloadClass.RECOVERY in groups
     assert set(groups) <= {WorkloadClass.RECOVERY, WorkloadClass.IDLE, WorkloadClass.UNKNOWN}
     assert groups[-1] is WorkloadClass.IDLE
-
-
-def test_client_is_never_classified_as_recovery() -> None:
-    for name in sorted(set(replay.names()) - {'recovery'}):
-        assert WorkloadClass.RECOVERY not in {c for _, c, _ in named(name)}

@@ -14,7 +14,7 @@ from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.classifier import Classifier, Memories, remember
 from rocksdb_tuner.workload.classify import UNKNOWN, Activity, activity, classify
 from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
-from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass, thresholds
+from rocksdb_tuner.workload.records import Workload, WorkloadClass, thresholds
 
 NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
 RBD = NONE._replace(rbd=True)
@@ -58,12 +58,6 @@ def test_idle_is_at_most_the_background_noise_per_osd() -> None:
     assert classify(noise, RBD).confidence == 0.95
 
 
-@pytest.mark.parametrize('recovery', [0.5, 0.51])
-def test_recovery_needs_more_than_one_operation_in_two_seconds(recovery: float) -> None:
-    still = doing(writes_per_s=0.0, write_bytes_per_s=0.0, recovery_per_s=recovery)
-    assert (named(still) is WorkloadClass.RECOVERY) == (recovery > 0.5)
-
-
 def test_recovery_with_clients_depends_on_its_share_of_their_changes() -> None:
     enough = LIMITS.recovery_ops_share * 1000
     assert named(doing(recovery_per_s=enough)) is WorkloadClass.RECOVERY
@@ -78,12 +72,6 @@ def test_reads_dominate_from_their_share_on() -> None:
     reads = 1000 * LIMITS.read_share / (1 - LIMITS.read_share)
     assert named(doing(reads_per_s=reads * 1.001)) is WorkloadClass.READ_MOSTLY
     assert named(doing(reads_per_s=reads * 0.999)) is WorkloadClass.MIXED
-
-
-def test_writes_need_their_share_to_be_more_than_mixed() -> None:
-    reads = 1000 * (1 - LIMITS.write_share) / LIMITS.write_share
-    assert named(doing(reads_per_s=reads * 0.999)) is WorkloadClass.RBD_SMALL_WRITE
-    assert named(doing(reads_per_s=reads * 1.001)) is WorkloadClass.MIXED
 
 
 def test_small_and_large_depend_on_the_mean_write() -> None:
@@ -145,39 +133,6 @@ def test_keys_alone_belong_to_the_gateway_or_cephfs_and_to_none_if_both_exist() 
     assert named(keys, both) is WorkloadClass.UNKNOWN
 
 
-def test_share_of_exactly_its_threshold_is_enough() -> None:
-    assert (LIMITS.read_share, LIMITS.write_share, LIMITS.class_call_share) == (0.8, 0.6, 0.25)
-    reads = classify(doing(writes_per_s=200.0, reads_per_s=800.0), RBD)
-    assert (reads.workload_class, reads.confidence) == (WorkloadClass.READ_MOSTLY, 0.75)
-    assert named(doing(writes_per_s=600.0, reads_per_s=400.0)) is WorkloadClass.RBD_SMALL_WRITE
-    calls = classify(doing(writes_per_s=750.0, class_calls_per_s=250.0), RGW._replace(rbd=True))
-    assert (calls.workload_class, calls.confidence) == (WorkloadClass.RGW_METADATA, 0.75)
-
-
-def test_small_writes_with_only_a_gateway_are_its_metadata() -> None:
-    assert named(BUSY, RGW) is WorkloadClass.RGW_METADATA
-
-
-def test_bytes_without_a_counted_operation_are_mixed() -> None:
-    """Counters are read one after the other."""
-    nothing = doing(writes_per_s=0.0, write_bytes_per_s=1e9)
-    found = classify(nothing, RBD)
-    assert (found.workload_class, found.confidence) == (WorkloadClass.MIXED, 0.7)
-    assert found.evidence[0].statement.startswith('0% of the operations write, 0% are class')
-    few = nothing._replace(reads_per_s=0.5)
-    assert named(few) is WorkloadClass.READ_MOSTLY
-
-
-def test_mixed_has_a_confidence_of_seven_tenths() -> None:
-    for mixed in (
-        doing(reads_per_s=1000.0),
-        doing(write_bytes_per_s=1000 * 40000.0),
-        doing(writes_per_s=20.0, write_bytes_per_s=20e6, reads_per_s=900.0),
-    ):
-        found = classify(mixed, RBD)
-        assert (found.workload_class, found.confidence) == (WorkloadClass.MIXED, 0.7)
-
-
 # -- pools
 
 
@@ -224,17 +179,6 @@ def shares(
     return None if found is None else dict(found)
 
 
-def test_pools_of_one_type_are_summed() -> None:
-    found = shares(
-        400.0,
-        *(pool(1, 'rbd'), pool(2, 'rbd'), pool(3, 'radosfans')),
-        p1=(100.0, 1e6),
-        p2=(200.0, 2e6),
-        p3=(100.0, 1e6),
-    )
-    assert found == {'rbd': Share(0.75, 0.75), 'other': Share(0.25, 0.25)}
-
-
 def test_backtraces_count_with_the_work_of_the_metadata_pool() -> None:
     """Attributes in the pool of the data: less than half a KiB on average."""
     files, metadata = pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True)
@@ -253,77 +197,13 @@ def test_backtraces_count_with_the_work_of_the_metadata_pool() -> None:
     assert data['cephfs_data'].changes == pytest.approx(1 / 3)
 
 
-def test_pools_have_types_and_a_leading_one() -> None:
-    pools = (pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True), pool(3, 'rbd'))
-    cluster_map = ClusterMap(1, frozenset(), None, (), pools)
-    without_statistics = pool_context(cluster_map, 'ssd', {}, 100.0)
-    assert without_statistics == NONE._replace(rbd=True, cephfs_metadata=True)
-    found = pool_context(cluster_map, 'ssd', {3: PoolRates(0.0, 0.0, 100.0, 1.0)}, 100.0)
-    assert found.leading == leading({'rbd': Share(1.0, 1.0)})
-
-
-def test_gateway_share_is_between_zero_and_its_own_parts() -> None:
-    blocks, gateway = pool(1, 'rbd'), pool(2, 'rgw')
-    few = shares(1000.0, blocks, gateway, p1=(500.0, 1.0), p2=(100.0, 1.0))
-    assert few is not None
-    assert few['rgw'].changes == pytest.approx(100 / 600)
-    none = shares(400.0, blocks, gateway, p1=(500.0, 1.0), p2=(100.0, 1.0))
-    assert none is not None
-    assert none['rgw'].changes == 0.0
-
-
 def test_pool_statistics_must_cover_half_of_the_changes() -> None:
     assert shares(100.0, pool(1, 'rbd'), p1=(50.0, 0.0)) == {'rbd': Share(1.0, 0.0)}
     assert shares(100.0, pool(1, 'rbd'), p1=(49.9, 0.0)) is None
     assert shares(0.0, pool(1, 'rbd'), p1=(0.0, 0.0)) is None
 
 
-def test_manager_pools_alone_belong_to_nobody_unless_shared() -> None:
-    mixed = pool(1, 'mgr', 'radosfans')
-    assert shares(10.0, mixed, p1=(10.0, 1.0)) == {'other': Share(1.0, 1.0)}
-    assert shares(10.0, pool(1, 'mgr', 'mgr_devicehealth'), p1=(10.0, 1.0)) is None
-    assert shares(10.0, pool(1), p1=(10.0, 1.0)) == {'other': Share(1.0, 1.0)}
-
-
-def test_pool_types_are_listed_by_size_without_traces() -> None:
-    found = leading({'rbd': Share(0.2, 0.0), 'rgw': Share(0.796, 0.0), 'other': Share(0.004, 0.0)})
-    assert (found.kind, found.share) == ('rgw', 0.796)
-    assert found.statement == ('Writes to the pools of the device class: 80% to RGW, 20% to RBD.')
-
-
-@pytest.mark.parametrize(('share', 'parts'), [(0.005, 1), (0.006, 2), (0.01, 2)])
-def test_share_that_rounds_to_zero_is_omitted(share: float, parts: int) -> None:
-    found = leading({'rbd': Share(1 - share, 0.0), 'rgw': Share(share, 0.0)})
-    assert found.statement.count('% ') == parts
-
-
 # -- how sure
-
-
-@pytest.mark.parametrize(
-    ('calls_share', 'confidence'), [(0.0, 0.95), (0.1, 0.95), (0.2, 0.825), (0.24, 0.765)]
-)
-def test_confidence_decreases_towards_the_next_class(calls_share: float, confidence: float) -> None:
-    """By a half more than the distance from the threshold, from 0.75 at it up to 0.95."""
-    assert LIMITS.class_call_share == 0.25
-    calls = 1000 * calls_share / (1 - calls_share)
-    found = classify(doing(class_calls_per_s=calls), RBD)
-    assert found.confidence == pytest.approx(confidence, abs=0.001)
-
-
-def test_confidence_has_three_digits() -> None:
-    few = doing(writes_per_s=50.0, write_bytes_per_s=50 * 512.0)
-    # 0.95 * (0.7 + 0.3 * 50 / 120) is 0.78375.
-    assert classify(few, RBD).confidence == 0.784
-
-
-def test_possible_other_pool_types_lower_the_confidence() -> None:
-    alone, beside = (classify(BUSY, pools).confidence for pools in (RBD, RBD._replace(rgw=True)))
-    assert alone == pytest.approx(0.95)
-    assert beside == pytest.approx(0.95 * 0.97, abs=0.001)
-    files = classify(BUSY, CEPHFS._replace(rgw=True))
-    assert files.workload_class is WorkloadClass.CEPHFS_METADATA
-    assert files.confidence == pytest.approx(0.95 * 0.97, abs=0.001)
 
 
 def test_few_operations_are_less_certain_unless_they_carry_many_bytes() -> None:
@@ -343,20 +223,6 @@ def test_few_operations_are_less_certain_unless_they_carry_many_bytes() -> None:
     assert large.confidence == pytest.approx(
         0.95 * (0.7 + 0.3 * max(0.5, by_operations)), abs=0.001
     )
-
-
-def test_evidence_has_figures() -> None:
-    shares_of = classify(doing(class_calls_per_s=1000.0, reads_per_s=500.0), RGW)
-    message = [e.statement for e in shares_of.evidence]
-    assert message[0] == '50% of the writes are class calls, such as bucket index updates.'
-    assert message[1] == '40% of the operations write, 40% are class calls, 20% read.'
-    only_calls = classify(doing(writes_per_s=0.0, class_calls_per_s=1000.0), RGW).evidence
-    assert only_calls[0].statement.startswith('100% of the writes')
-    only_writes = [e.statement for e in classify(BUSY, RBD).evidence]
-    assert '100% of the operations write, 0% are class calls, 0% read.' in only_writes
-    assert message[-1].startswith('1250 client operations per second and OSD, ')
-    plain = Evidence('x', 1.0, 'y', 30.0, 'A brace { without figures')
-    assert plain.statement == 'A brace { without figures'
 
 
 @pytest.mark.parametrize(
@@ -396,11 +262,6 @@ def test_evidence_text(seen: Activity, pools: PoolContext, message: tuple[str, .
         assert any(words in statement for statement in statements), (words, statements)
 
 
-def test_writes_without_bytes_are_no_evidence() -> None:
-    keys = classify(doing(write_bytes_per_s=0.0), RGW).evidence[0]
-    assert (keys.signal, keys.value) == ('write_bytes_avg', 0.0)
-
-
 # -- what is summed
 
 
@@ -437,16 +298,6 @@ def test_osd_with_an_unknown_value_does_not_count(lacks: str) -> None:
     assert both.osds == 1
 
 
-def test_osd_work_is_summed_over_the_longest_window() -> None:
-    found = activity([WINDOW, WINDOW._replace(window_s=20.0, recovery_ops_per_s=None)])
-    assert found == Activity(2, 30.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 7.0)
-    assert (found.changes_per_s, found.operations_per_s) == (6.0, 12.0)
-    assert (found.written_bytes_per_s, found.bytes_per_s) == (18.0, 30.0)
-    assert (found.mean_write_bytes, found.mean_class_call_bytes) == (4.0, 2.5)
-    none = found._replace(writes_per_s=0.0, class_calls_per_s=0.0)
-    assert (none.mean_write_bytes, none.mean_class_call_bytes) == (None, None)
-
-
 # -- over time
 
 
@@ -465,33 +316,12 @@ def shown(*polls: tuple[float, WorkloadClass, float]) -> WorkloadClass:
     return memory.shown.workload_class
 
 
-def test_another_class_is_accepted_after_four_uninterrupted_seconds() -> None:
-    begin = ((0.0, RBD_WRITE, 0.8), (10.0, RBD_WRITE, 0.8), (20.0, READS, 0.8))
-    assert shown(*begin, (23.9, READS, 0.8)) is RBD_WRITE
-    assert shown(*begin, (24.0, READS, 0.8)) is READS
-    interrupted = (*begin, (22.0, RBD_WRITE, 0.8), (24.0, READS, 0.8))
-    assert shown(*interrupted) is RBD_WRITE
-
-
-def test_mixed_is_accepted_after_fifteen_seconds() -> None:
-    begin = ((0.0, RBD_WRITE, 0.8), (10.0, RBD_WRITE, 0.8), (20.0, WorkloadClass.MIXED, 0.8))
-    assert shown(*begin, (34.9, WorkloadClass.MIXED, 0.8)) is RBD_WRITE
-    assert shown(*begin, (35.0, WorkloadClass.MIXED, 0.8)) is WorkloadClass.MIXED
-
-
 def test_certain_class_needs_no_second_sample_after_four_seconds_of_doubt() -> None:
     begin = ((0.0, RBD_WRITE, 0.95), (10.0, RBD_WRITE, 0.95), (20.0, WorkloadClass.MIXED, 0.7))
     assert shown(*begin, (23.9, READS, 0.95)) is RBD_WRITE
     assert shown(*begin, (24.0, READS, 0.95)) is READS
     assert shown(*begin, (24.0, READS, 0.9)) is READS
     assert shown(*begin, (24.0, READS, 0.89)) is RBD_WRITE
-
-
-def test_certain_class_follows_mixed_at_once() -> None:
-    mixed = [(t, WorkloadClass.MIXED, 0.7) for t in (0.0, 10.0, 20.0)]
-    assert shown(*mixed) is WorkloadClass.MIXED
-    assert shown(*mixed, (21.0, READS, 0.95)) is READS
-    assert shown(*mixed, (21.0, READS, 0.89)) is WorkloadClass.MIXED
 
 
 def recognized(
@@ -526,18 +356,6 @@ STILL = WINDOW._replace(
 )
 
 
-def test_osd_that_only_replicates_inherits_the_class_of_its_group_with_lower_confidence() -> None:
-    enough = LIMITS.replica_wal_bytes_per_s
-    replica, group = recognized(STILL._replace(wal_bytes_per_s=enough))
-    assert group is not None
-    assert replica.workload_class is group.workload_class is RBD_WRITE
-    assert replica.confidence == pytest.approx(0.6 * group.confidence)
-    assert f'{enough / 1024:.0f} KiB/s of WAL' in replica.evidence[0].statement
-    for wal in (enough * 0.99, None):
-        alone, _ = recognized(STILL._replace(wal_bytes_per_s=wal))
-        assert alone.workload_class is WorkloadClass.IDLE
-
-
 def test_osd_without_a_device_class_belongs_to_no_group_and_no_pools() -> None:
     still, _ = recognized(STILL._replace(wal_bytes_per_s=1e9), classes=(None, 'ssd'))
     assert still.workload_class is WorkloadClass.IDLE
@@ -546,29 +364,6 @@ def test_osd_without_a_device_class_belongs_to_no_group_and_no_pools() -> None:
     for own in (keys, small):
         unknown, _ = recognized(own, classes=(None, 'ssd'))
         assert unknown == UNKNOWN._replace(evidence=unknown.evidence)
-
-
-def test_osd_with_its_own_work_is_not_classified_as_a_replica() -> None:
-    reading = STILL._replace(read_iops=100.0, wal_bytes_per_s=1e9)
-    own, group = recognized(reading)
-    assert group is not None
-    assert group.workload_class is RBD_WRITE
-    assert own.workload_class is READS
-    assert own.evidence[0].signal == 'read_iops'
-
-
-def test_writes_of_an_osd_in_an_idle_group_are_no_replica_work() -> None:
-    """It trims, or scrubs."""
-    trimming = STILL._replace(wal_bytes_per_s=1e9)
-    cluster_map = ClusterMap(1, frozenset(), None, (osd_info(0),), (pool(1, 'rbd'),))
-    found = Classifier().recognize({0: trimming}, cluster_map, 0.0).per_osd[0]
-    assert (found.workload_class, found.confidence) == (WorkloadClass.IDLE, 0.95)
-    assert [evidence.signal for evidence in found.evidence] == ['write_iops']
-
-
-def test_replica_wal_bytes_are_in_kib() -> None:
-    replica, _ = recognized(STILL._replace(wal_bytes_per_s=2048000.0))
-    assert replica.evidence[0].statement.startswith('2000 KiB/s of WAL without client operations')
 
 
 def test_pool_work_is_weighed_against_the_changes_of_the_whole_class() -> None:
@@ -585,7 +380,3 @@ def test_pool_work_is_weighed_against_the_changes_of_the_whole_class() -> None:
     group = found.per_group['ssd']
     assert group.workload_class is WorkloadClass.RGW_METADATA
     assert group.evidence[0].statement.endswith('90% to RGW, 10% to RBD.')
-
-
-def test_no_class_has_no_confidence() -> None:
-    assert remember(None, work(RBD_WRITE), 0.0).shown == UNKNOWN

@@ -63,47 +63,9 @@ def test_what_ends_by_itself_has_to_last(name: str, least_s: float) -> None:
     assert raised(hold(state, [finding], least_s)) == (finding,)
 
 
-@pytest.mark.parametrize(
-    'name',
-    [
-        *('superseded-options', 'too-many-compactions', 'unwise-options', 'unjudged-options'),
-        *('memtables-exceed-memory', 'buffered-io-off'),
-    ],
-)
-def test_what_harms_nothing_by_itself_is_worth_knowing_only(name: str) -> None:
-    """A health check would push to a change, which may lose."""
-    known = conditions()[name]
-    assert (known.severity, known.health) == (Severity.INFO, None)
-
-
-def test_error_pending_until_the_next_restart_is_raised_at_once() -> None:
-    finding = example('unstartable-options', 0)
-    assert raised(hold({}, [finding], 5.0)) == (finding,)
-    assert raised(hold(hold({}, [finding], 5.0), [], 6.0)) == ()
-
-
 def test_informational_finding_is_no_health_check() -> None:
     known = replace(FINDING, severity=Severity.INFO)
     assert hold({}, [known], 0.0) == {}
-
-
-def test_condition_without_a_health_check_is_not_held() -> None:
-    finding = example('spillover', 0)
-    assert finding.severity is Severity.WARNING
-    assert hold({}, [finding], 0.0) == {}
-
-
-def test_raised_check_survives_a_clock_set_back() -> None:
-    state = hold(hold({}, [FINDING], 1e6), [FINDING], 1e6 + RAISE_S)
-    assert raised(hold(state, [FINDING], 5.0)) == (FINDING,)
-
-
-def test_held_check_shows_the_newest_evidence() -> None:
-    state = hold(hold({}, [FINDING], 0.0), [FINDING], RAISE_S)
-    newer = replace(FINDING, osds=(0, 1))
-    state = hold(state, [newer], RAISE_S + 1)
-    assert raised(state) == (newer,)
-    assert raised(hold(state, [], RAISE_S + 2)) == (newer,)
 
 
 @pytest.mark.parametrize('back_to_s', [0.0, RAISE_S / 2])

@@ -8,18 +8,15 @@ import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.declaration import Condition, conditions
-from rocksdb_tuner.advise.conditions.strings import _of_problems, unwise_options
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.details import Details
-from rocksdb_tuner.options.checks import Problem
 from rocksdb_tuner.plan.records import ANNEX
 
 from ...fake_cluster import DEFAULTS
 from ..builders import ALL, PACIFIC, entry, facts, osd_info
 
-ALTERNATE = profile('alternate-2019').options
 LZ4 = profile('lz4-2025').options
 
 
@@ -93,53 +90,6 @@ def test_configured_string_that_is_not_running_is_a_warning_after_a_day(
     assert finding.do_not is not None
 
 
-def test_class_masked_entry_is_reported_because_osds_ignore_it_at_startup() -> None:
-    entries = (entry('osd/class:ssd', ALTERNATE),)
-    osds = (facts(osd_info(0), entries=entries), facts(osd_info(1, device_class='hdd')))
-    finding = found(*osds, entries=entries)['class-entry-without-effect']
-    assert finding.osds == (0,)
-    assert 'ceph config rm osd/class:ssd' in finding.remedy
-    assert 'restart-pending' not in found(*osds, entries=entries)
-
-
-def test_removed_override_that_still_runs_is_pending() -> None:
-    assert 'restart-pending' in found(facts(osd_info(0), ALTERNATE, 'mon'))
-
-
-def test_string_of_2019_is_recognized_by_name() -> None:
-    entries = (entry(ALL, ALTERNATE),)
-    finding = found(facts(osd_info(0), ALTERNATE, 'mon', entries), entries=entries)[
-        'superseded-options'
-    ]
-    assert finding.severity is Severity.INFO
-    assert '2019' in finding.summary
-
-
-def test_outlier_of_a_class_is_named() -> None:
-    entries = (entry('osd.2', 'compression=kLZ4Compression'),)
-    osds = [facts(osd_info(i)) for i in range(2)]
-    osds.append(facts(osd_info(2), 'compression=kLZ4Compression', 'mon', entries))
-    assert found(*osds, entries=entries)['different-options'].osds == (2,)
-
-
-def test_classes_and_releases_may_differ() -> None:
-    osds = (
-        facts(osd_info(0)),
-        facts(osd_info(1, 'reef'), DEFAULTS['reef']),
-        facts(osd_info(2, device_class='hdd'), DEFAULTS['reef']),
-    )
-    assert 'different-options' not in found(*osds)
-
-
-def test_osd_entry_that_hides_a_shared_one_is_named() -> None:
-    entries = (entry('osd.1', 'compression=kLZ4Compression'), entry('osd/host:node1', LZ4))
-    osds = (facts(osd_info(0)), facts(osd_info(1)))
-    finding = found(*osds, entries=entries)['own-entry-shadows']
-    assert finding.osds == (1,)
-    assert finding.commands == ('ceph config rm osd.1 bluestore_rocksdb_options',)
-    assert 'osd/host:node1' in finding.summary
-
-
 @pytest.mark.parametrize(
     'entries',
     [
@@ -153,15 +103,6 @@ def test_osd_entry_that_hides_a_shared_one_is_named() -> None:
 )
 def test_entry_that_hides_nothing_is_not_reported(entries: tuple[ConfigEntry, ...]) -> None:
     assert 'own-entry-shadows' not in found(facts(osd_info(1)), entries=entries)
-
-
-def test_override_equal_to_the_default_may_be_removed() -> None:
-    entries = (entry('osd', PACIFIC),)
-    osds = [facts(osd_info(i), PACIFIC, 'mon', entries) for i in range(2)]
-    finding = found(*osds, entries=entries)['redundant-override']
-    assert finding.severity is Severity.INFO
-    assert finding.osds == (0, 1)
-    assert finding.commands == ('ceph config rm osd bluestore_rocksdb_options',)
 
 
 @pytest.mark.parametrize(
@@ -189,15 +130,6 @@ def test_redundant_override_stays_if_a_new_entry_could_take_effect_without_it() 
     assert 'redundant-override' not in found(osd, entries=now)
 
 
-def test_problem_of_the_whole_string_names_the_string() -> None:
-    (running,) = ClusterFacts((facts(osd_info(0), 'ttl=60', 'file'),), ()).strings
-    whole = Problem('warning', 'a-rule', None, 'it is odd', 'a source')
-    reported = unwise_options.finding(_of_problems(running, (whole, whole)))
-    assert reported.summary == 'osd.0: the string: it is odd (and 1 more)'
-    assert [e.signal for e in reported.evidence] == ['bluestore_rocksdb_options'] * 3
-    assert [e.value for e in reported.evidence] == ['it is odd', 'it is odd', 'ttl=60']
-
-
 def test_data_loss_is_an_error_whatever_else_is_found() -> None:
     both = runs(f'{PACIFIC},disableWAL=true,max_total_wal_size=0')['dangerous-options']
     assert both.severity is Severity.ERROR
@@ -208,56 +140,9 @@ def test_data_loss_is_an_error_whatever_else_is_found() -> None:
     )
 
 
-def test_published_string_is_recognized_by_name() -> None:
-    entries = (entry('osd', LZ4),)
-    finding = found(facts(osd_info(0), LZ4, 'mon', entries), entries=entries)['published-options']
-    assert finding.severity is Severity.INFO
-    assert '2025' in finding.summary
-
-
-def test_release_default_is_not_named_after_a_publication() -> None:
-    reef = DEFAULTS['reef']
-    entries = (entry('osd', reef),)
-    names = found(facts(osd_info(0, 'reef'), reef, 'mon', entries), entries=entries)
-    assert 'published-options' not in names
-    assert 'redundant-override' in names
-
-
 def runs(text: str, release: str = 'pacific', **info: object) -> dict[str, Finding]:
     entries = (entry('osd', text),)
     return found(facts(osd_info(0, release, **info), text, 'mon', entries), entries=entries)
-
-
-def test_data_risk_is_an_error_while_running() -> None:
-    finding = runs(PACIFIC + ',disableWAL=true')['dangerous-options']
-    assert finding.severity is Severity.ERROR
-    assert 'disableWAL' in finding.summary
-    assert 'dangerous-options' not in runs(PACIFIC + ',disableWAL=false')
-
-
-def test_unlimited_wal_is_reported_once() -> None:
-    own = 'compression=kLZ4Compression,write_buffer_size=33554432'
-    assert runs(own)['unlimited-wal'].osds == (0,)
-    assert 'unlimited-wal' not in runs(own + ',max_total_wal_size=1073741824')
-    # The 2019 string is pointed out as a whole.
-    assert 'unlimited-wal' not in runs(ALTERNATE)
-
-
-@pytest.mark.parametrize(('jobs', 'fires'), [(8, False), (9, True)])
-def test_compactions_beyond_the_cores_of_an_osd_are_reported(jobs: int, fires: bool) -> None:
-    names = runs(f'max_total_wal_size=1073741824,max_background_compactions={jobs}')
-    assert ('too-many-compactions' in names) is fires
-
-
-def test_silent_rocksdb_corrections_are_reported() -> None:
-    text = (
-        'max_total_wal_size=1073741824,max_write_buffer_number=4,'
-        'min_write_buffer_number_to_merge=16'
-    )
-    finding = runs(text)['options-without-effect']
-    assert finding.severity is Severity.INFO
-    assert 'min_write_buffer_number_to_merge' in finding.summary
-    assert 'options-without-effect' not in runs('max_total_wal_size=1073741824')
 
 
 @pytest.mark.parametrize(
@@ -279,7 +164,6 @@ def test_periodic_rewrites_are_outdated_since_reef(
     assert ('periodic-rewrites' in runs(DEFAULTS['reef'] + addition, release)) is fires
 
 
-LARGE_MEMTABLES = 'write_buffer_size=268435456,max_write_buffer_number=64'
 MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
 
 
@@ -349,11 +233,6 @@ def test_remedy_for_a_small_memory_target_also_works_under_autotuning() -> None:
     assert 'osd/host:<host>' in finding.remedy
 
 
-def test_finding_of_many_compactions_claims_nothing_about_cores() -> None:
-    """No daemon reports its cores."""
-    assert 'cores' not in conditions()['too-many-compactions'].title
-
-
 NOT_JUDGED = f'{PACIFIC},block_based_table_factory={{block_cache=1M}}'
 
 
@@ -395,10 +274,6 @@ def test_worst_comes_first() -> None:
     assert severities == sorted(severities, key=list(Severity).index)
     assert Severity.ERROR in severities
     assert Severity.INFO in severities
-
-
-def test_osd_without_known_options_gives_no_finding() -> None:
-    assert found(OsdFacts(osd_info(0), None, None, None)) == {}
 
 
 def annexed(text: str, who: str = 'osd') -> ConfigEntry:
@@ -449,14 +324,6 @@ def test_string_and_annex_are_judged_as_one(
         f for f in findings(ClusterFacts((osd,), entries)) if f.finding_id == 'unstartable-options'
     ]
     assert [f.commands for f in reported] == [(f'ceph config rm {what}',) for what in removed]
-
-
-def test_annex_from_the_config_store_joins_a_string_from_ceph_conf() -> None:
-    entries = (annexed('foo=1'),)
-    osd = facts(osd_info(0), PACIFIC, 'file', entries)
-    assert found(osd, entries=entries)['unstartable-options'].commands == (
-        'ceph config rm osd bluestore_rocksdb_options_annex',
-    )
 
 
 def test_running_options_that_the_catalog_refuses_are_unknown_if_no_entry_sets_them() -> None:

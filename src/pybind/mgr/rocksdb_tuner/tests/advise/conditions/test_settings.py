@@ -42,34 +42,6 @@ def about(*osds: OsdFacts) -> dict[str, Finding]:
     return {name: f for name, f in found(*osds).items() if name in ABOUT_SETTINGS}
 
 
-@pytest.mark.parametrize(
-    ('name', 'bad', 'good', 'condition_id'),
-    [
-        ('osd_rocksdb_iterator_bounds_enabled', 'false', 'true', 'iterator-bounds-off'),
-        ('osd_compact_on_start', 'true', 'false', 'compact-on-start'),
-        ('osd_min_pg_log_entries', '10', '250', 'short-pg-log'),
-        ('osd_max_pg_log_entries', '99', '100', 'short-pg-log'),
-        (AUTOTUNE, 'false', 'true', 'cache-autotune-off'),
-    ],
-)
-def test_option_is_reported_by_its_value_and_its_own_entry_is_removed(
-    name: str, bad: str, good: str, condition_id: str
-) -> None:
-    findings = about(having({name: bad}, 3, 'osd.3'), having({name: good}, 4))
-    assert set(findings) == {condition_id}
-    finding = findings[condition_id]
-    assert finding.osds == (3,)
-    assert finding.severity is Severity.WARNING
-    assert finding.commands[0] == f'ceph config rm osd.3 {name}'
-    assert finding.evidence[0].signal == name
-    assert str(finding.evidence[0].value) == bad
-    assert about(having({name: good})) == {}
-
-
-def test_osds_without_an_answer_or_a_setting_give_no_finding() -> None:
-    assert about(having(None), having({}, 1)) == {}
-
-
 def test_osds_with_the_same_entry_share_a_finding_and_each_entry_has_its_command() -> None:
     cut = {'osd_min_pg_log_entries': '10'}
     together = about(having(cut, 0), having(cut, 1))['short-pg-log']

@@ -1,20 +1,16 @@
-"""A condition skipped for want of a subject could not have been found."""
+"""A condition skipped for want of what it needs could not have been found."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions import OF_THE_PRESENT, ClusterFacts
 from rocksdb_tuner.advise.conditions.declaration import conditions
-from rocksdb_tuner.advise.conditions.needs import (
-    Subject,
-    subjects_of_the_present,
-)
+from rocksdb_tuner.advise.conditions.facts import HEALTH_CHECK, NEEDS, present_needs
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
@@ -79,47 +75,9 @@ def clusters(draw: Any) -> ClusterFacts:
 
 
 @given(clusters())
-def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> None:
-    there_are = subjects_of_the_present(cluster)
-    for subject, about in OF_THE_PRESENT.items():
-        for known in about:
-            if subject not in there_are:
-                assert list(known.evaluate(cluster)) == []
-
-
-PLAIN = seen()
-
-
-def present(osd: OsdFacts, **cluster: Any) -> set[Subject]:
-    """Subjects beyond those of an OSD with counters alone."""
-    return {*subjects_of_the_present(ClusterFacts((PLAIN, osd), (), **cluster))} - {Subject.SIGNALS}
-
-
-@pytest.mark.parametrize(
-    ('osd', 'subjects'),
-    [
-        (PLAIN, set()),
-        (seen()._replace(signals=None), set()),
-        (seen(does=WorkloadClass.RGW_METADATA), {Subject.METADATA_WORK}),
-        (seen(does=WorkloadClass.CEPHFS_METADATA), {Subject.METADATA_WORK}),
-        (seen(does=WorkloadClass.RBD_SMALL_WRITE), set()),
-        (
-            seen(more={'rocksdb_times': RocksdbTimes(300.0, None, None, None)}),
-            {Subject.STATISTICS},
-        ),
-        (seen(more={'details': MISSING}), {Subject.DETAILS, Subject.SMALL_UNITS}),
-        (seen(more={'details': MISSING._replace(bluefs_fallbacks=0)}), {Subject.DETAILS}),
-        (seen(more={'details': MEMORY}), {Subject.DETAILS, Subject.SMALL_MEMORY_TARGET}),
-        (seen(info={'dedicated_db': True}), {Subject.DB_DEVICE}),
-        (seen(info={'dedicated_db': None}), set()),
-        (seen(more={'last_start': STARTS[0]}), {Subject.LAST_START}),
-    ],
-)
-def test_the_present_state_has_subjects(osd: OsdFacts, subjects: set[Subject]) -> None:
-    assert present(osd) == subjects
-
-
-def test_health_checks_and_counters_are_subjects() -> None:
-    assert present(PLAIN, health_codes=frozenset({'OSD_DOWN'})) == {Subject.HEALTH_CHECK}
-    assert subjects_of_the_present(ClusterFacts((PLAIN,), ())) == {Subject.SIGNALS}
-    assert subjects_of_the_present(ClusterFacts((), ())) == frozenset()
+def test_a_condition_is_not_found_without_what_it_needs(cluster: ClusterFacts) -> None:
+    present = present_needs(cluster)
+    for known in OF_THE_PRESENT:
+        assert known.needs in {*NEEDS, HEALTH_CHECK}
+        if known.needs not in present:
+            assert list(known.evaluate(cluster)) == []

@@ -94,12 +94,6 @@ def memory(target: int, mapped: Optional[int] = None) -> Details:
     return Details(0.0, None, None, None, mapped, target)
 
 
-def levels(text: str, total: int, used: int = 0, slow: int = GIB, **info: Any) -> OsdFacts:
-    return with_db(
-        0, options=text, db_total_bytes=total, db_used_bytes=used, slow_used_bytes=slow, info=info
-    )
-
-
 def limited(about: str, title: str, limit: Limit, *osds: OsdFacts) -> Scenario:
     return Scenario(about, title, osds, more={'groups': (GroupFacts('ssd', None, osds, limit),)})
 
@@ -127,7 +121,6 @@ def missing(
 
 
 ONE_FAMILY = 'write_buffer_size=64M,max_write_buffer_number=16,max_total_wal_size=64M'
-LEVELS = 'max_total_wal_size=1G,max_bytes_for_level_base={},max_bytes_for_level_multiplier={}'
 WAITS = entry('osd', LZ4)
 
 SCENARIOS = (
@@ -176,49 +169,6 @@ SCENARIOS = (
             with_db(7, slow_used_bytes=None),
             with_db(8, slow_used_bytes=GIB, db_total_bytes=None),
         ),
-    ),
-    Scenario(
-        'level-does-not-fit', 'level 1 fits to the byte', (levels(LEVELS.format('1G', 8), GIB),)
-    ),
-    Scenario(
-        'level-does-not-fit',
-        'level 1 is a byte too large',
-        (levels(LEVELS.format('1G', 8), GIB - 1),),
-    ),
-    Scenario(
-        'level-does-not-fit',
-        'two levels fit to the byte, and there is no third',
-        (levels(LEVELS.format('1G', 8) + ',num_levels=3', 9 * GIB),),
-    ),
-    Scenario(
-        'level-does-not-fit',
-        'levels that do not grow',
-        (levels(LEVELS.format('1G', 1), 100 * GIB),),
-    ),
-    Scenario(
-        'level-does-not-fit',
-        'levels of a dynamic size',
-        (levels(LEVELS.format('1G', 8) + ',level_compaction_dynamic_level_bytes=true', GIB),),
-    ),
-    Scenario(
-        'level-does-not-fit',
-        'levels of a string that is not known to run',
-        (levels('foo=1', 100 * GIB),),
-    ),
-    Scenario(
-        'level-does-not-fit',
-        'levels of an OSD of which is not known what it runs',
-        (with_db(0, slow_used_bytes=GIB)._replace(options=None),),
-    ),
-    Scenario(
-        'level-does-not-fit',
-        'levels that grow beyond all bounds',
-        (levels(LEVELS.format('1G', 'inf'), 100 * GIB),),
-    ),
-    Scenario(
-        'level-does-not-fit',
-        'levels of an OSD of an unknown release',
-        (with_db(0, release='zebra', slow_used_bytes=GIB),),
     ),
     Scenario(
         'db-device-small',

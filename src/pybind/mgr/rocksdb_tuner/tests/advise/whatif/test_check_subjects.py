@@ -52,19 +52,6 @@ def test_cluster_is_checked_per_release_with_the_smallest_osd() -> None:
     assert {s.hardware.cores for s in (pacific, reef)} == {6}
 
 
-def test_single_osd_is_checked_separately() -> None:
-    osds = [osd(0, memory=8 * GIB), osd(1, memory=4 * GIB)]
-    (subject,) = subjects(osds, osd_id=0)
-    assert subject.osd_ids == (0,)
-    assert subject.hardware.memory_target_bytes == 8 * GIB
-
-
-def test_device_class_is_checked_separately() -> None:
-    osds = [osd(0), osd(1, device_class='hdd')]
-    (subject,) = subjects(osds, device_class='hdd')
-    assert subject.osd_ids == (1,)
-
-
 def test_release_that_no_osd_runs_is_checked_on_existing_hardware() -> None:
     """As before an upgrade."""
     (subject,) = subjects([osd(0, memory=4 * GIB)], release='reef')
@@ -134,47 +121,6 @@ def test_invalid_subject_is_reported(asked: dict[str, object], code: int, messag
     with pytest.raises(BadQuestionError, match=message) as error:
         subjects([osd(0), osd(1, None)], **asked)  # type: ignore[arg-type]
     assert error.value.errno == code
-
-
-def test_subject_is_described_in_full() -> None:
-    osds = [osd(0), osd(1, None), osd(2, device_class='hdd'), osd(3, device_class=None)]
-
-    def refused(among: list[OsdFacts], **asked: object) -> str:
-        with pytest.raises(BadQuestionError) as error:
-            subjects(among, **asked)  # type: ignore[arg-type]
-        return str(error.value)
-
-    assert refused(osds, device_class='nvme') == (
-        'no OSD has the device class "nvme"; device classes: hdd, ssd'
-    )
-    many = [osd(n, device_class=name) for n, name in enumerate('fedcba')]
-    assert refused(many, device_class='nvme').endswith('device classes: a, b, c, d, e, f')
-    assert refused([], device_class='nvme').endswith('device classes: none yet')
-    assert refused(osds, device_class='ssd', osd_id=0) == 'name an OSD or a device class, not both'
-    unknown = 'these OSDs run a release that is unknown to this module: name one with --release'
-    assert refused(osds, osd_id=1) == unknown
-    assert refused([osd(1, None)], device_class='ssd') == unknown
-
-
-def test_osds_of_unknown_release_are_checked_for_all_or_the_named_one() -> None:
-    unknown = [osd(1, None, memory=4 * GIB)]
-    assert [s.release for s in subjects(unknown)] == list(known_releases())
-    (planned,) = subjects(unknown, release='reef')
-    assert (planned.release.name, planned.osd_ids) == ('reef', (1,))
-    assert planned.hardware.memory_target_bytes == 4 * GIB
-    (nobody,) = subjects([], release='reef', overrides=read_overrides(cores=3))
-    assert (nobody.osd_ids, nobody.hardware.cores) == ((), 3)
-    assert {s.hardware.cores for s in subjects([], overrides=read_overrides(cores=3))} == {3}
-
-
-def test_named_release_limits_the_check_to_its_osds() -> None:
-    osds = [osd(3), osd(1), osd(2, 'reef')]
-    (subject,) = subjects(osds, release='pacific')
-    assert subject.osd_ids == (1, 3)
-    assert subject.annex == ''
-    assert [s.osd_ids for s in subjects(osds)] == [(1, 3), (2,)]
-    silent = osd(0)._replace(options=None)
-    assert [s.annex for s in subjects([silent, osd(1, annex='ttl=1')])] == ['', 'ttl=1']
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.profiles import Profile, profile, profiles
+from rocksdb_tuner.advise.profiles import profile, profiles
 from rocksdb_tuner.advise.whatif.compare import Comparison, Side, compare, sides
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, find_release
@@ -52,11 +51,6 @@ def test_effects_of_other_options_are_reported() -> None:
     }
 
 
-def test_keys_of_ceph_are_compared_as_written() -> None:
-    (change,) = compared('compaction_threads=2', 'compaction_threads=4').changes
-    assert (change.written_from, change.written_to) == ('2', '4')
-
-
 def test_each_difference_is_explained() -> None:
     found = compare(Side('a', LZ4.options), Side('b', ''), REEF)
     assert found.changes
@@ -91,88 +85,50 @@ def test_side_that_cannot_be_checked_is_not_called_refused() -> None:
 
 def test_running_options_of_an_osd_are_compared_with_a_profile() -> None:
     osd = facts(osd_info(0, 'reef'), 'ttl=60', 'mon', annex='write_buffer_size=4M')
-    before, after, release = sides([osd], LZ4, None, 0, None)
+    before, after, release = sides([osd], profile, 'lz4-2025', None, 0, None)
     assert (before.name, before.options) == ('osd.0', 'ttl=60,write_buffer_size=4M')
     assert (after.options, release.name) == (LZ4.options, 'reef')
     entries = (entry('osd', 'ttl=90', ANNEX),)
     pending = facts(osd_info(0, 'reef'), entries=entries)
-    assert sides([pending], LZ4, None, 0, None)[1].options == f'{LZ4.options},ttl=90'
+    assert (
+        sides([pending], profile, 'lz4-2025', None, 0, None)[1].options == f'{LZ4.options},ttl=90'
+    )
 
 
 def test_profiles_are_compared_for_the_running_or_newest_known_release() -> None:
     osd = facts(osd_info(0, 'pacific'))
-    assert sides([osd], LZ4, LZ4, None, None)[2].name == 'pacific'
-    assert sides([], LZ4, LZ4, None, None)[2] == known_releases()[-1]
-    assert sides([osd], LZ4, LZ4, None, 'reef')[2].name == 'reef'
-
-
-def test_invalid_comparison_is_reported() -> None:
-    osd = facts(osd_info(0, None))
-    for other, osd_id, code in (
-        (None, None, errno.EINVAL),
-        (LZ4, 0, errno.EINVAL),
-        (None, 9, errno.ENOENT),
-        (None, 0, errno.EINVAL),
-    ):
-        with pytest.raises(BadQuestionError) as error:
-            sides([osd], LZ4, other, osd_id, None)
-        assert error.value.errno == code
-    with pytest.raises(BadQuestionError, match='a: Ceph refuses the string'):
-        compared('x', '')
+    assert sides([osd], profile, 'lz4-2025', 'lz4-2025', None, None)[2].name == 'pacific'
+    assert sides([], profile, 'lz4-2025', 'lz4-2025', None, None)[2] == known_releases()[-1]
+    assert sides([osd], profile, 'lz4-2025', 'lz4-2025', None, 'reef')[2].name == 'reef'
 
 
 def test_invalid_comparison_is_reported_in_full() -> None:
     unknown = facts(osd_info(0, None))
     silent = facts(osd_info(1))._replace(options=None)
 
-    def refused(other: Optional[Profile], osd_id: Optional[int]) -> str:
+    def refused(other: Optional[str], osd_id: Optional[int]) -> str:
         with pytest.raises(BadQuestionError) as error:
-            sides([unknown, silent], LZ4, other, osd_id, None)
+            sides([unknown, silent], profile, 'lz4-2025', other, osd_id, None)
         return str(error.value)
 
     both = 'name either a second profile, or an OSD with --osd, to compare with'
-    assert refused(None, None) == refused(LZ4, 0) == both
+    assert refused(None, None) == refused('lz4-2025', 0) == both
     assert refused(None, 1) == 'the running options of osd.1 are not known yet'
     assert refused(None, 0) == 'osd.0 runs an unknown release: name one with --release'
-    chosen = sides([unknown], LZ4, None, 0, 'tentacle')
+    chosen = sides([unknown], profile, 'lz4-2025', None, 0, 'tentacle')
     assert chosen[2].name == 'tentacle'
 
 
 def test_profiles_are_named_in_the_requested_order() -> None:
-    other = profile('variant-2022-d')
-    before, after, release = sides([], LZ4, other, None, 'reef')
+    tuned = 'variant-2022-d'
+    before, after, release = sides([], profile, 'lz4-2025', tuned, None, 'reef')
     assert (before, after) == (
         Side('the profile lz4-2025', LZ4.options),
-        Side('the profile variant-2022-d', other.options),
+        Side('the profile variant-2022-d', profile(tuned).options),
     )
+    default, other, _ = sides([], profile, 'default', tuned, None, 'reef')
+    assert (default, other) == (Side(f'the default of {REEF.label}', REEF.default_options), after)
     assert release.name == 'reef'
     osd = facts(osd_info(0, 'reef'), 'ttl=60', 'mon')
-    running, to, _ = sides([osd], LZ4, None, 0, None)
+    running, to, _ = sides([osd], profile, 'lz4-2025', None, 0, None)
     assert (running, to) == (Side('osd.0', 'ttl=60'), before)
-
-
-def test_option_missing_on_the_other_side_differs_from_its_default() -> None:
-    found = compared('compression=kNoCompression', 'compression=kLZ4Compression,ttl=60')
-    by_name = {c.option: c for c in found.changes}
-    assert list(by_name) == sorted(by_name)
-    ttl = by_name['ttl']
-    assert (ttl.written_from, ttl.written_to, ttl.effective_to) == (None, '60', '60')
-    assert ttl.effective_from is not None
-    assert not ttl.follows
-    assert (found.refused, found.release.name) == ((), 'reef')
-    assert (found.side_from.name, found.side_to.name) == ('a', 'b')
-    both = compared('foo=1', 'bar=1')
-    assert both.refused == ('a', 'b')
-    assert {c.option: (c.written_from, c.written_to) for c in both.changes} == {
-        'bar': (None, '1'),
-        'foo': ('1', None),
-    }
-    assert all(c.info is None for c in both.changes)
-
-
-def test_side_that_prevents_an_osd_start_is_compared_as_written() -> None:
-    for found in (compared('ttl=60', 'foo=1'), compared('foo=1', 'ttl=60')):
-        assert [c.option for c in found.changes] == ['foo', 'ttl']
-    many = [c.option for c in compared(LZ4.options, '').changes]
-    assert len(many) > 5
-    assert many == sorted(many)

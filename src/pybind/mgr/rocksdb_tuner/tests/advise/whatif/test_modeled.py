@@ -7,7 +7,6 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.advise.whatif.situation import Situation, situation_of_osd
@@ -23,7 +22,6 @@ GIB = 1 << 30
 RELEASE = release_of('16.2.15', None)
 assert RELEASE is not None
 TWO_HOURS_S = 7200.0
-VARIANT_D = profile('variant-2022-d').options
 
 
 def osd(
@@ -89,20 +87,6 @@ def test_measured_writes_do_not_apply_to_an_imagined_osd(message: dict[str, Any]
     assert found.load.objects is None
 
 
-@pytest.mark.parametrize(
-    'changes',
-    [
-        {'workload': None},
-        {'workload': workload(WorkloadClass.RGW_METADATA)},
-        {'signals': None},
-        {'options': None},
-    ],
-    ids=['workload not known', 'new keys', 'no signals', 'options not known'],
-)
-def test_number_is_none_without_its_inputs(changes: dict[str, Any]) -> None:
-    assert situation(osd(1.4, **changes)).objects is None
-
-
 def test_options_without_levels_have_no_number_and_no_model() -> None:
     found = osd(1.4)
     assert found.options is not None
@@ -145,16 +129,3 @@ def test_osd_with_unknown_inputs_has_no_model(found: OsdFacts) -> None:
 def test_trimmed_pg_log_is_modeled(value: Optional[str], entries: Optional[float]) -> None:
     settings = {} if value is None else {'osd_max_pg_log_entries': Setting(value, 'osd')}
     assert situation(osd(None, settings=settings)).load.log_entries == entries
-
-
-def test_log_of_ten_entries_writes_less() -> None:
-    """Its entries die in memory: the reason for which benchmarks cut it."""
-    cut = situation(osd(None, settings={'osd_max_pg_log_entries': Setting('10', 'osd')}))
-    usual = situation(osd(None))
-    less, more = (
-        model_in(replace(s, load=replace(s.load, objects=3000.0)), PACIFIC).amplification
-        for s in (cut, usual)
-    )
-    assert less.flushes is not None
-    assert more.flushes is not None
-    assert less.flushes < more.flushes

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.whatif.overrides import NO_OVERRIDES, Overrides, read_overrides
+from rocksdb_tuner.advise.whatif.overrides import NO_OVERRIDES, read_overrides
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -30,10 +30,6 @@ from rocksdb_tuner.workload.records import WorkloadClass
 )
 def test_sizes_are_bytes_with_suffixes_of_ceph(text: str, size: int) -> None:
     assert read_overrides(db_size=text).db_bytes == size
-
-
-def test_missing_overrides_are_unknown() -> None:
-    assert read_overrides() == NO_OVERRIDES
 
 
 @pytest.mark.parametrize(
@@ -92,32 +88,6 @@ def test_each_size_has_bounds(
         with pytest.raises(BadQuestionError) as refusal:
             read_overrides(**{name: text})  # type: ignore[arg-type]
         assert str(refusal.value) == (f'{shown} must be {least[0]} to {most[0]}, not "{text}"')
-
-
-@pytest.mark.parametrize(
-    ('text', 'size'),
-    [
-        ('1', 1),
-        ('1k', 1 << 10),
-        ('1K', 1 << 10),
-        ('1M', 1 << 20),
-        ('1 g', 1 << 30),
-        ('1Tib', 1 << 40),
-        ('1p', 1 << 50),
-        (' 7 ', 7),
-        ('0.5k', 512),
-        ('1.9', 1),
-    ],
-)
-def test_suffixes_are_powers_of_1024(text: str, size: int) -> None:
-    assert read_overrides(data=text).data_bytes == size
-
-
-@pytest.mark.parametrize('cores', [1, 1024])
-def test_osd_has_at_least_one_core(cores: int) -> None:
-    assert read_overrides(cores=cores) == Overrides(cores=cores)
-    with pytest.raises(BadQuestionError, match='not 1025'):
-        read_overrides(cores=1025)
 
 
 def test_workload_and_column_families_are_parsed() -> None:

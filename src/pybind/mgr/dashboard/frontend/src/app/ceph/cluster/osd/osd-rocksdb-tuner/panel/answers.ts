@@ -1087,10 +1087,6 @@ export interface SuitabilityRule {
   rocksdb_min: string;
   /** Newest RocksDB version; null: no upper limit. */
   rocksdb_max: string | null;
-  /** Whether this applies only if it is the release's own default. */
-  only_as_release_default: boolean;
-  /** Rank among profiles for the same workload and release, 0..1; not a probability. */
-  score: number;
   /** Reasons. */
   reasons: string[];
 }
