@@ -80,23 +80,18 @@ def conclude(
         new = tuple(r for r in found.recommendations if r.recommendation_id not in known)
         known.update(r.recommendation_id for r in new)
         assessments.append(replace(found, recommendations=new))
+    now_s, pending_since_s = collection.taken_s or 0.0, module.pending_since_s if module else {}
     cluster = ClusterFacts(
         osds,
         collection.entries or (),
         health_codes=collection.health_codes if osds else frozenset(),
         alerting=collection.alerting,
-        pending_s=_pending_s(collection),
+        pending_s={n: now_s - since_s for n, since_s in pending_since_s.items()},
         groups=found_groups,
         advised={n for a in assessments for r in a.recommendations for n in r.osds},
     )
     found_findings = findings(cluster, known_setup or SetupFindings())
     return Conclusions(found_groups, tuple(assessments), found_findings)
-
-
-def _pending_s(collection: Collection) -> Mapping[int, float]:
-    """How long each OSD has had a restart pending, in seconds."""
-    module, now_s = collection.module, collection.taken_s or 0.0
-    return {n: now_s - since_s for n, since_s in module.pending_since_s.items()} if module else {}
 
 
 def advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFacts:

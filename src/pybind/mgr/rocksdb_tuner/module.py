@@ -66,7 +66,7 @@ class Module(MgrModule):
             manager_release=self.release_name,
             read_mode=lambda: read_mode(self.get_module_option),
         )
-        self._tuner.wake = self._wake.set
+        self._tuner.requests.wake = self._wake.set
         self._metrics = MetricsEndpoint(
             MetricsText(
                 lambda: self._tuner.snapshot,

@@ -23,8 +23,6 @@ from .deep.reader import DeepStatsReader
 from .evaluate import unknown_manager
 from .knowledge import loader
 from .mgr.protocols import Cluster, Store
-from .observe.load_history import WorkHistory
-from .observe.trend import Trends
 from .operations.compaction.plan import CampaignPlan
 from .operations.compaction.records import CampaignRequest
 from .operations.phases import Permission
@@ -138,16 +136,6 @@ class Tuner:
         """The newest snapshot; safe to read from any thread."""
         return self.published.snapshot
 
-    @property
-    def trends(self) -> Trends:
-        """Time series for charts; safe to read from any thread."""
-        return self.sampler.trends
-
-    @property
-    def work(self) -> WorkHistory:
-        """Work of OSDs over the last hours; safe to read from any thread."""
-        return self.sampler.work
-
     def collection(self, of: Optional[Published] = None) -> Collection:
         """All inputs of a snapshot, assembled in the calling thread; the newest by default.
 
@@ -157,15 +145,6 @@ class Tuner:
         if found is None:
             raise BusyError(NOT_SAMPLED)
         return found
-
-    @property
-    def wake(self) -> Callable[[], None]:
-        """Called when `take_requests` has something to do."""
-        return self.requests.wake
-
-    @wake.setter
-    def wake(self, wake: Callable[[], None]) -> None:
-        self.requests.wake = wake
 
     def load(self) -> None:
         """Load the knowledge and the stored state, in the serve thread."""

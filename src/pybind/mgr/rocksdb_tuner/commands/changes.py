@@ -18,13 +18,14 @@ from ..operations.compaction.records import CampaignRequest
 from ..operations.experiment.admission import request_of
 from ..operations.experiment.results import measured_arms
 from ..operations.phases import OperationState
+from ..options.verdict import BadQuestionError
 from ..present.advice import plan_of
 from ..present.operations import LastOperations
 from ..requests import NOT_SAMPLED, BusyError
 from ..snapshot import Mode
 from ..units import natural
 from .command import PREFIX, Answer, shown
-from .context import OPERATOR, CommandRefusedError, Context, who_of
+from .context import OPERATOR, Context, who_of
 
 #: Kinds of recommendations that a rollout or a compaction campaign can apply.
 APPLICABLE = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
@@ -33,7 +34,7 @@ APPLICABLE = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
 def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> Answer:
     recommendation = context.recommendation(recommendation_id)
     if recommendation.kind not in APPLICABLE:
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.EINVAL,
             f'"{recommendation_id}" cannot be applied by the module; see "ceph rocksdb-tuner '
             f'recommend {recommendation_id}"',
@@ -52,20 +53,20 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
 
 def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) -> Answer:
     if context.mode() is Mode.OFF:
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.EPERM, 'the mode is off; see "ceph rocksdb-tuner mode observe"'
         )
     snapshot = context.snapshot
     if context.tuner.published.inputs is None:
         raise BusyError(NOT_SAMPLED)
     if snapshot.release is None:
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.EOPNOTSUPP, 'the module changes nothing under a manager of an unknown release'
         )
     section, chosen = who_of(who, snapshot.osds)
     osds = [osd for osd in chosen if osd.info.objectstore in {None, 'bluestore'}]
     if not osds:
-        raise CommandRefusedError(errno.EOPNOTSUPP, f'no OSD of "{section}" runs BlueStore')
+        raise BadQuestionError(errno.EOPNOTSUPP, f'no OSD of "{section}" runs BlueStore')
     ids = {osd.info.osd_id for osd in osds}
     parallel = context.settings().compaction_parallel
     request = next(
@@ -175,7 +176,7 @@ def _share(text: str) -> float:
     """The 0.1 of "10" or "10%"."""
     found = re.fullmatch(r'(\d+(?:\.\d+)?)%?', text.strip(), re.ASCII)
     if found is None:
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.EINVAL, f'invalid --min-effect "{text}": use percent, as in "10" or "7.5%"'
         )
     return float(found[1]) / 100
@@ -186,7 +187,7 @@ def _seconds(text: str) -> float:
     number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS_S else (text, 's')
     count = natural(number)
     if count is None:
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.EINVAL,
             f'invalid --max-duration "{text}": use seconds, or a number with s, m, h or d, as in '
             '"12h"',
@@ -221,7 +222,7 @@ def _planned(
             groups=tuple(advised(group, inputs.advised_on) for group in snapshot.groups),
             osds=snapshot.osds,
             custom_profiles=context.profiles.all(),
-            history=context.tuner.work.read,
+            history=context.tuner.sampler.work.read,
             least_block_s=settings.soak.least_s,
             bars=bars_of(settings.limits),
             measured=measured_arms(snapshot.history),

@@ -20,9 +20,10 @@ from typing import Any, Callable, Optional, Protocol, Union, get_args, get_origi
 from mgr_module import HandleCommandResult
 
 from ..mgr.releases import CLIReadCommand, CLIWriteCommand
+from ..options.verdict import BadQuestionError
 from ..present.layout import clean, screen, shown_error
 from ..present.views import Format, show
-from .context import REPORTED, CommandRefusedError, Context
+from .context import REPORTED, Context
 
 log = logging.getLogger(__name__)
 
@@ -135,9 +136,7 @@ def register(words: str, text: str, handler: Callable[..., Answer], right: Right
 def _refuse_input(given: Mapping[str, object], parameters: Mapping[str, object]) -> None:
     if INPUT in given and INPUT not in parameters:
         # The message of later releases; Pacific accepts -i for any command.
-        raise CommandRefusedError(
-            errno.EINVAL, 'Invalid command: Input file data (-i) not supported'
-        )
+        raise BadQuestionError(errno.EINVAL, 'Invalid command: Input file data (-i) not supported')
 
 
 def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[str, Any]) -> Any:
@@ -153,7 +152,7 @@ def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[
             if command and name in command.parameters:
                 _chosen(command.parameters[name], value)
         return handle(inbuf, cmd)
-    except CommandRefusedError as error:
+    except BadQuestionError as error:
         return _refusal(error.errno, error)
     except Exception:
         log.exception('cannot parse command arguments')
@@ -227,7 +226,7 @@ def _chosen(parameter: inspect.Parameter, value: Any) -> Any:
         return kind(value)
     except ValueError:
         known = ', '.join(str(member.value) for member in kind)
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.EINVAL,
             f'invalid {parameter.name} "{clean(str(value))[:60]}"; {parameter.name}s: {known}',
         ) from None

@@ -14,7 +14,6 @@ from typing import Optional
 from ..advise.cohort import first_remove
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.records import OsdFacts, Recommendation
-from ..deep.reader import DeepStatsRefused
 from ..mgr.protocols import CommandError
 from ..operations.errors import OperationRefused
 from ..options.verdict import BadQuestionError
@@ -25,25 +24,8 @@ from ..snapshot import Mode, Snapshot
 from ..tuner import Tuner
 from ..units import natural
 
-
-class CommandRefusedError(Exception):
-    """Invalid input; the text names it, the problem and valid values."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.errno = code
-
-
 #: Errors with an errno and a text for operators.
-REPORTED = (
-    CommandRefusedError,
-    OperationRefused,
-    CommandError,
-    BusyError,
-    DeepStatsRefused,
-    BadQuestionError,
-    SettingError,
-)
+REPORTED = (BadQuestionError, OperationRefused, CommandError, BusyError, SettingError)
 
 #: The actor until the audit log names the client, which the mgr does not pass to modules.
 OPERATOR = 'operator'
@@ -119,7 +101,7 @@ class Context:
         return time.monotonic() < self._tab_notice_until_s
 
     def recommendation(self, recommendation_id: str) -> Recommendation:
-        """Raises CommandRefusedError for an unknown recommendation."""
+        """Raises BadQuestionError for an unknown recommendation."""
         known = {r.recommendation_id: r for r in self.snapshot.recommendations}
         if recommendation_id in known:
             return known[recommendation_id]
@@ -127,16 +109,16 @@ class Context:
         for osd in self.snapshot.osds:
             if osd.options and osd.options.starts is False:
                 why = first_remove([osd.info.osd_id], osd.options)
-                raise CommandRefusedError(errno.ENOENT, f'{missing}: {why}')
+                raise BadQuestionError(errno.ENOENT, f'{missing}: {why}')
         changed = [one for one in sorted(known) if _place(one) == _place(recommendation_id)]
         if changed:
-            raise CommandRefusedError(
+            raise BadQuestionError(
                 errno.ENOENT,
                 f'{missing}: if it was shown before, it has changed since; review '
                 f'"ceph rocksdb-tuner recommend {changed[0]}"',
             )
         choices = ', '.join(sorted(known)) or 'none at present'
-        raise CommandRefusedError(errno.ENOENT, f'{missing}; recommendations: {choices}')
+        raise BadQuestionError(errno.ENOENT, f'{missing}; recommendations: {choices}')
 
 
 def _place(recommendation_id: str) -> str:
@@ -145,32 +127,32 @@ def _place(recommendation_id: str) -> str:
 
 
 def osd_number(text: str) -> int:
-    """The 3 of "3" or "osd.3"; raises CommandRefusedError."""
+    """The 3 of "3" or "osd.3"; raises BadQuestionError."""
     number = natural(text.removeprefix('osd.'))
     if number is None:
-        raise CommandRefusedError(errno.EINVAL, f'invalid OSD id "{text}": use "3" or "osd.3"')
+        raise BadQuestionError(errno.EINVAL, f'invalid OSD id "{text}": use "3" or "osd.3"')
     return number
 
 
 def who_of(who: Optional[str], osds: Sequence[OsdFacts]) -> tuple[str, tuple[OsdFacts, ...]]:
-    """The config mask of ``who`` and its OSDs; raises CommandRefusedError.
+    """The config mask of ``who`` and its OSDs; raises BadQuestionError.
 
     "osd" (the default), "osd/class:ssd", "osd/host:node1", and "osd.3" or "3".
     """
     mask = 'osd' if who is None else f'osd.{who}' if natural(who) is not None else who
     section = mask.partition('/')[0]
     if section != 'osd' and natural(section.removeprefix('osd.')) is None:
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.EINVAL,
             f'invalid OSDs "{who}": use "osd" for all, or as in "osd/class:ssd", "osd/host:node1" '
             'or "osd.3"',
         )
     found = tuple(osd for osd in osds if reaches(mask, osd.info))
     if not found and mask.startswith('osd.'):
-        raise CommandRefusedError(errno.ENOENT, f'{mask} does not exist')
+        raise BadQuestionError(errno.ENOENT, f'{mask} does not exist')
     if not found:
         classes = sorted({f'osd/class:{o.info.device_class}' for o in osds if o.info.device_class})
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.ENOENT, f'no OSD matches "{mask}"; groups: {", ".join(classes) or "none"}'
         )
     return mask, found

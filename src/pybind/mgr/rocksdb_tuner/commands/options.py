@@ -13,10 +13,10 @@ from ..advise.whatif.derive import derive
 from ..advise.whatif.overrides import read_overrides
 from ..advise.whatif.situation import find_situation
 from ..advise.whatif.tree import tree
-from ..options.verdict import all_options, find_option, judge_for
+from ..options.verdict import BadQuestionError, all_options, find_option, judge_for
 from ..workload.records import WorkloadClass
 from .command import Answer, shown
-from .context import CommandRefusedError, Context, osd_number
+from .context import Context, osd_number
 
 
 def model(
@@ -133,4 +133,4 @@ def _profile(context: Context, name: str) -> Profile:
     try:
         return context.profiles.get(name)
     except UnknownProfileError as error:
-        raise CommandRefusedError(errno.ENOENT, str(error)) from None
+        raise BadQuestionError(errno.ENOENT, str(error)) from None

@@ -8,12 +8,13 @@ from typing import Optional
 
 from ..collection import report as reports
 from ..doctor import Environment, examine
+from ..options.verdict import BadQuestionError
 from ..present.advice import findings_named, in_full
 from ..present.operations import LastOperations
 from ..present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
 from ..present.views import Format
 from .command import Answer, shown
-from .context import CommandRefusedError, Context, osd_number
+from .context import Context, osd_number
 
 #: The notice in `status` after a browser could not add the tab.
 TAB_NOTICE = (
@@ -41,7 +42,7 @@ def osd(
     if osd_id is None:
         return shown('osd', worst_osds(context.snapshot, who, worst), everything=all)
     if who is not None or worst is not None:
-        raise CommandRefusedError(errno.EINVAL, '--who and --worst list OSDs: leave out the id')
+        raise BadQuestionError(errno.EINVAL, '--who and --worst list OSDs: leave out the id')
     return shown('osd-detail', detail_of(context.snapshot, osd_number(osd_id)))
 
 
@@ -127,15 +128,15 @@ def osd_map(context: Context) -> Answer:
 def trend(
     context: Context, osds: Optional[str] = None, device_class: Optional[str] = None
 ) -> Answer:
-    trends = context.tuner.trends
+    trends = context.tuner.sampler.trends
     if (osds is None) == (device_class is None):
-        raise CommandRefusedError(errno.EINVAL, 'specify either "osds" or "device_class"')
+        raise BadQuestionError(errno.EINVAL, 'specify either "osds" or "device_class"')
     if device_class is not None:
         found = trends.of_class(device_class)
         return shown('trend', trends_of((), None if found is None else (device_class, found)))
     numbers = [osd_number(text) for text in str(osds).split(',')]
     if len(numbers) > TREND_OSDS_MAX:
-        raise CommandRefusedError(
+        raise BadQuestionError(
             errno.EINVAL,
             f'too many OSDs ({len(numbers)}), the maximum is {TREND_OSDS_MAX}',
         )
@@ -148,5 +149,6 @@ def trend(
 def growth(context: Context, osd_id: str) -> Answer:
     number = osd_number(osd_id)
     published = context.tuner.published
-    facts = facts_of(published.snapshot, number)
-    return shown('growth', growth_of(facts, published.growth_of(number)))
+    facts, inputs = facts_of(published.snapshot, number), published.inputs
+    points = None if inputs is None else inputs.kept.growth_of(number)
+    return shown('growth', growth_of(facts, points))

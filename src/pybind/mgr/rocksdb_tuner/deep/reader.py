@@ -70,14 +70,6 @@ def _at_once(osd_id: int, work: Callable[[], object]) -> bool:  # noqa: ARG001 -
     return True
 
 
-class DeepStatsRefused(Exception):  # noqa: N818 - as OperationRefused
-    """The request is refused and nothing was changed; ``errno`` is positive."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.errno = code
-
-
 @dataclass(frozen=True)
 class OsdDeepStats:
     """Statistics of an OSD's RocksDB."""
@@ -119,11 +111,11 @@ class DeepStatsReader:
                 self._unrestored[overrides.osd_id] = overrides
 
     def read(self, osd: OsdInfo, now_s: float) -> OsdDeepStats:
-        """Raises DeepStatsRefused, CommandError; failed restores are retried later."""
+        """Raises CommandError; failed restores are retried later."""
         if not osd.up or osd.nonce is None:
-            raise DeepStatsRefused(errno.EAGAIN, f'osd.{osd.osd_id} is down')
+            raise CommandError(errno.EAGAIN, f'osd.{osd.osd_id} is down')
         if osd.osd_id in self._unrestored and not self._restore(self._unrestored[osd.osd_id]):
-            raise DeepStatsRefused(
+            raise CommandError(
                 errno.EAGAIN,
                 f'osd.{osd.osd_id} still has options of an earlier request to restore: the module '
                 'retries, try again later',
@@ -170,10 +162,11 @@ class DeepStatsReader:
         changed = _differences(self.osds.tell(osd_id, 'config diff', {}), osd_id)
         found = []
         for name in OPTIONS:
+            # As text or as a boolean.
             entry = changed.get(name, {})
-            if not _is_true(entry.get('final', False)):
-                override = entry.get('override')
-                found.append(Override(name, None if override is None else _text(override)))
+            values = {k: str(v).lower() for k, v in entry.items() if v is not None}
+            if values.get('final') != 'true':
+                found.append(Override(name, values.get('override')))
         return tuple(found)
 
     def _restore(self, overrides: OsdOverrides) -> bool:
@@ -212,14 +205,6 @@ def _differences(text: str, osd_id: int) -> Mapping[str, Mapping[str, Any]]:
         raise CommandError(errno.EIO, f'osd.{osd_id} : cannot parse "config diff"') from None
 
 
-def _is_true(value: Optional[object]) -> bool:
-    return value is True or value == 'true'
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 #: Between two requests for the same OSD.
 OSD_SPACING_S = 30.0
 #: Requests for all OSDs within a window.
@@ -230,7 +215,8 @@ WINDOW_S = 60.0
 class RateLimit:
     """Of requests for statistics: each one changes options of a running OSD.
 
-    Times are seconds of a monotonic clock. Thread-safe."""
+    Times are seconds of a monotonic clock. Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -25,6 +25,12 @@ _CONSEQUENCES = {
     ),
 }
 
+_NO_MODULE = (
+    'These files are a snapshot that the module did not write: the forecast of full DB devices, '
+    'the age of pending restarts, OSD startup times and past workloads are unknown, and '
+    'thresholds have their defaults.'
+)
+
 
 def _missing(kind: str) -> str:
     return f'"{COMMANDS[kind]}" is missing'
@@ -60,13 +66,7 @@ def gaps(
 
     ``kinds``: cluster-wide files that were found. ``ignored``: files with unknown names.
     """
-    return (*_of_cluster(kinds), *_of_osds(up), *_of_times_and_names(up, ignored))
-
-
-def _of_cluster(kinds: frozenset[str]) -> Iterator[str]:
-    for kind, consequence in _CONSEQUENCES.items():
-        if kind not in kinds:
-            yield f'{_missing(kind)}: {consequence}.'
+    missing = [f'{_missing(k)}: {text}.' for k, text in _CONSEQUENCES.items() if k not in kinds]
     if 'osd_crush_dump' not in kinds:
         consequence = (
             'device classes are those that OSDs detected at creation, and any pool may use any '
@@ -74,12 +74,18 @@ def _of_cluster(kinds: frozenset[str]) -> Iterator[str]:
             if 'osd_metadata' in kinds
             else 'device classes are unknown, so there are no groups and no recommendations'
         )
-        yield f'{_missing("osd_crush_dump")}: {consequence}.'
-    yield (
-        'These files are a snapshot that the module did not write: the forecast of full DB '
-        'devices, the age of pending restarts, OSD startup times and past workloads are unknown, '
-        'and thresholds have their defaults.'
-    )
+        missing.append(f'{_missing("osd_crush_dump")}: {consequence}.')
+    found = [*missing, _NO_MODULE, *_of_osds(up)]
+    undated = [osd_id for osd_id, files in up.items() if files.times_of_files]
+    if undated:
+        found.append(
+            f'File names of {name_osds(undated)} have no time, so modification times are used. If '
+            'copying changed them, rates are wrong.'
+        )
+    if ignored:
+        more = f' and {len(ignored) - 5} more' if len(ignored) > 5 else ''
+        found.append(f'Ignored because of their names: {", ".join(ignored[:5])}{more}.')
+    return tuple(found)
 
 
 def _of_osds(up: Mapping[int, OsdFiles]) -> Iterator[str]:
@@ -90,16 +96,3 @@ def _of_osds(up: Mapping[int, OsdFiles]) -> Iterator[str]:
     for sentence, ids in found.items():
         if ids:
             yield sentence.replace('{}', name_osds(ids))
-
-
-def _of_times_and_names(up: Mapping[int, OsdFiles], ignored: Sequence[str]) -> Iterator[str]:
-    ids = [osd_id for osd_id, files in up.items() if files.times_of_files]
-    if ids:
-        yield (
-            f'File names of {name_osds(ids)} have no time, so modification times are used. If '
-            'copying changed them, rates are wrong.'
-        )
-    if ignored:
-        shown = ', '.join(ignored[:5])
-        more = len(ignored) - 5
-        yield f'Ignored because of their names: {shown}{f" and {more} more" if more > 0 else ""}.'

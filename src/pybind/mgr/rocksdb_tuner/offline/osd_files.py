@@ -30,7 +30,6 @@ from ..observe.kv_stats import DeepStats, KvStatsUnavailableError, parse_deep_st
 from ..observe.observer import Evidence
 from ..observe.sample import by_any_name, details_for, names_for, take_sample
 from ..observe.sharding import is_sharded
-from ..observe.window import Window
 from ..options.releases import known_releases
 from ..plan.entries import UnknownMaskError, deciding_entry
 from ..plan.records import ANNEX, OPTION
@@ -164,7 +163,9 @@ def _evidence(osd: OsdInfo, nonce: int, files: OsdFiles) -> Evidence:
         dumps = dumps[-1:]
     history, details = _observe(osd, nonce, dumps)
     window = history.short()
-    if window is not None and not _is_possible(window):
+    worked = window.kv_sync if window else None
+    possible_s = window.window_s * _KV_SYNC_TOLERANCE + _KV_SYNC_TOLERANCE_S if window else 0.0
+    if worked is not None and worked.total_s > possible_s:
         why = (
             'the kv_sync thread would have been busy for longer than the window: the times of the '
             'dumps are wrong'
@@ -201,12 +202,6 @@ def _observe(
             history.add(sample)
             details.append(take_details(reader, osd.osd_id, details_for(osd.release), sample))
     return history, details
-
-
-def _is_possible(window: Window) -> bool:
-    worked = window.kv_sync
-    most_s = window.window_s * _KV_SYNC_TOLERANCE + _KV_SYNC_TOLERANCE_S
-    return worked is None or worked.total_s <= most_s
 
 
 def alerting_of(files: OsdFiles, now_s: float) -> AlertingOsd:

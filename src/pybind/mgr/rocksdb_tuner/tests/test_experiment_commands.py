@@ -13,7 +13,7 @@ import pytest
 from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.commands import Context
 from rocksdb_tuner.commands.changes import _seconds, _share
-from rocksdb_tuner.commands.context import CommandRefusedError
+from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Mode
 
@@ -153,12 +153,12 @@ def test_duration_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None
 
 @pytest.mark.parametrize('text', ['', 'x', '-5', '1e3', '5 %', '10%%', '٣'])
 def test_invalid_percentage_is_refused(text: str) -> None:
-    with pytest.raises(CommandRefusedError, match='use percent, as in') as error:
+    with pytest.raises(BadQuestionError, match='use percent, as in') as error:
         _share(text)
     assert error.value.errno == errno.EINVAL
 
 
 @pytest.mark.parametrize('text', ['', 'h', '-5', '12w', '1.5h', '1h30m', '٣h'])
 def test_invalid_duration_is_refused(text: str) -> None:
-    with pytest.raises(CommandRefusedError, match='use seconds, or a number with s, m, h or d'):
+    with pytest.raises(BadQuestionError, match='use seconds, or a number with s, m, h or d'):
         _seconds(text)

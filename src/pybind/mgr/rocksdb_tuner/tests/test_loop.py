@@ -43,7 +43,7 @@ class Served:
             manager_version='16.2.15',
             manager_release='pacific',
         )
-        self.tuner.wake = self.module._wake.set
+        self.tuner.requests.wake = self.module._wake.set
         self.ticks = 0
         tick = self.tuner.tick
 

@@ -35,7 +35,7 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
         'judging',
         lambda w: setattr(w.tuner.operations.driver._recording, 'found', broken),
     ),
-    'trends': ('trends', lambda w: setattr(w.tuner.trends, 'add', broken)),
+    'trends': ('trends', lambda w: setattr(w.tuner.sampler.trends, 'add', broken)),
     'pools': ('pools', lambda w: setattr(w.cluster, 'pool_counters', broken)),
     'workload': (
         'workload',

@@ -46,10 +46,6 @@ class ClusterState:
         self.slow_ops: Mapping[int, SlowOps] = {}
         self._health_read_s: Optional[float] = None
 
-    @property
-    def orchestrated(self) -> bool:
-        return self.orchestrator_reason is None
-
     def refresh(self, now_s: float) -> None:
         """Refresh each part separately; a part that fails keeps its old state."""
         cluster, run, value = self._cluster, self._steps.run, self._steps.value

@@ -17,7 +17,6 @@ from ..evaluate import ADVISING, Conclusions, conclude, unknown_manager
 from ..mgr.records import ClusterMap, ConfigEntry, ManagerHost, OsdInfo, RunningOption
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
-from ..observe.trend import GrowthPoints
 from ..operations.experiment.results import measured_arms
 from ..options.releases import release_of
 from ..plan.commands import ShownSteps
@@ -105,10 +104,6 @@ class Published:
 
     snapshot: Snapshot
     inputs: Optional[Inputs] = None
-
-    def growth_of(self, osd_id: int) -> Optional[GrowthPoints]:
-        """Data points behind the growth forecast of a DB device."""
-        return None if self.inputs is None else self.inputs.kept.growth_of(osd_id)
 
     def collection(self) -> Optional[Collection]:
         """All inputs of the snapshot; None before the first evaluation."""
@@ -246,7 +241,7 @@ class Evaluation:
             entries=state.options.entries,
             health_codes=state.health_codes,
             alerting={n: ops.at(now_s) for n, ops in state.slow_ops.items()},
-            orchestrated=state.orchestrated,
+            orchestrated=state.orchestrator_reason is None,
             module=ModuleState(
                 sampled_s=now_s if sampler.observed_s is None else sampler.observed_s,
                 mode=mode,

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Optional, TypeVar
 
-from ..deep.reader import DeepStatsReader, DeepStatsRefused, OsdDeepStats, RateLimit
+from ..deep.reader import DeepStatsReader, OsdDeepStats, RateLimit
 from ..mgr.protocols import Audit, ClusterReader, CommandError, OsdCommands
 from ..mgr.records import AuditLine, OsdInfo
 from ..observe.kv_stats import offers_statistics
@@ -29,6 +29,7 @@ from ..observe.observer import (
     ShardingRequest,
 )
 from ..observe.sharding import COMMAND as FILES_COMMAND
+from ..operations.errors import OperationRefused
 from ..snapshot import Mode
 from ..steps import Steps
 
@@ -282,7 +283,7 @@ class DeepStatsRequests(Queries):
     def read(self, osd_id: int) -> OsdDeepStats:
         """Read the RocksDB statistics of one OSD; blocks the calling thread.
 
-        Raises DeepStatsRefused, CommandError.
+        Raises OperationRefused, CommandError.
         """
         osd = self._cluster.cluster_map().by_id.get(osd_id)
         refusal: Optional[tuple[int, str]] = None
@@ -306,7 +307,7 @@ class DeepStatsRequests(Queries):
         elif (too_often := self._rate.take(osd_id, self._monotonic())) is not None:
             refusal = errno.EAGAIN, too_often
         if refusal is not None:
-            raise DeepStatsRefused(*refusal)
+            raise OperationRefused(*refusal)
         assert osd is not None
         return self._read_and_wait(osd)
 
@@ -320,11 +321,11 @@ class DeepStatsRequests(Queries):
                 answer.set_exception(error)
 
         if not self.ask(osd.osd_id, read):
-            raise DeepStatsRefused(errno.EBUSY, f'osd.{osd.osd_id} is being queried; try again')
+            raise OperationRefused(errno.EBUSY, f'osd.{osd.osd_id} is being queried; try again')
         try:
             return answer.result(ANSWER_WAIT_S)
         except FutureTimeoutError:
-            raise DeepStatsRefused(
+            raise OperationRefused(
                 errno.ETIMEDOUT,
                 f'osd.{osd.osd_id} did not answer within {ANSWER_WAIT_S:.0f}s; its options are '
                 'restored once it does',

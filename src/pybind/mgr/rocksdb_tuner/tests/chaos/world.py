@@ -309,7 +309,7 @@ class LoopWorld(World):
             sleep=lambda _: None,
         )
         # A request is handled at once, in the only thread, and no OSD is queried in its own thread.
-        tuner.wake = tuner.take_requests
+        tuner.requests.wake = tuner.take_requests
         tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
         driver = tuner.operations.driver
         driver._on_change = self._changed

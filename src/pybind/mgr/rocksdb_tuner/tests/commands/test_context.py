@@ -11,7 +11,7 @@ import pytest
 
 from rocksdb_tuner.advise.records import OsdFacts, Recommendation
 from rocksdb_tuner.commands import Context
-from rocksdb_tuner.commands.context import CommandRefusedError
+from rocksdb_tuner.options.verdict import BadQuestionError
 
 from ..advise.builders import entry, facts, osd_info
 from ..present.samples import recommendation
@@ -42,18 +42,18 @@ def test_unknown_id_is_refused_with_the_current_ones(asked: str, reported: str) 
     """Advice that changed since it was shown is never applied in its place."""
     known = recommendation()
     other = replace(known, recommendation_id='hdd-1a2b3c', who='osd/class:hdd')
-    with pytest.raises(CommandRefusedError, match=reported) as refused:
+    with pytest.raises(BadQuestionError, match=reported) as refused:
         context_with(known, other).recommendation(asked)
     assert refused.value.errno == errno.ENOENT
 
 
 def test_without_recommendations_none_are_named() -> None:
-    with pytest.raises(CommandRefusedError, match='recommendations: none at present'):
+    with pytest.raises(BadQuestionError, match='recommendations: none at present'):
         context_with().recommendation('ssd-000000')
 
 
 def test_osds_that_would_not_start_are_named_in_place_of_a_recommendation() -> None:
     osds = (facts(osd_info(0)), facts(osd_info(1), entries=(entry('osd.1', 'foo=1'),)))
     wanted = 'osd.1 would not start again .* "ceph config rm osd.1 bluestore_rocksdb_options"'
-    with pytest.raises(CommandRefusedError, match=wanted):
+    with pytest.raises(BadQuestionError, match=wanted):
         context_with(osds=osds).recommendation('ssd-000000')

@@ -36,7 +36,7 @@ class Manager:
             monotonic=lambda: self.cluster.now_s,
             sleep=lambda _: None,
         )
-        self.tuner.wake = self.tuner.take_requests
+        self.tuner.requests.wake = self.tuner.take_requests
         self.tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
         # Reports are those of the whole cluster in `test_tuner`; here none is needed.
         self.tuner.permissions.decide = self.allowed  # type: ignore[method-assign]

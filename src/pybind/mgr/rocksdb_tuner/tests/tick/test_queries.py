@@ -11,9 +11,10 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.deep.reader import MOST, OSD_SPACING_S, WINDOW_S, DeepStatsRefused, RateLimit
+from rocksdb_tuner.deep.reader import MOST, OSD_SPACING_S, WINDOW_S, RateLimit
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tick import queries
 from rocksdb_tuner.tick.queries import Queries, in_a_thread
@@ -92,10 +93,10 @@ def test_query_timeout_ends_it_and_restores_the_settings(
     monkeypatch.setattr(queries, 'ANSWER_WAIT_S', 0.2)
     world = Hanging(1)
     world.run(10)
-    with pytest.raises(DeepStatsRefused, match='did not answer within') as refusal:
+    with pytest.raises(OperationRefused, match='did not answer within') as refusal:
         world.tuner.deep_stats.read(1)
     assert refusal.value.errno == errno.ETIMEDOUT
-    with pytest.raises(DeepStatsRefused, match='did not answer yet'):
+    with pytest.raises(OperationRefused, match='did not answer yet'):
         world.tuner.deep_stats.read(1)
     assert world.tuner.deep_stats.read(2).osd_id == 2
     world.release.set()
@@ -123,7 +124,7 @@ def test_refused_query_sends_nothing_to_the_osd() -> None:
     world.run(10)
     world.tuner.deep_stats.read(1)
     world.cluster.tell_commands.clear()
-    with pytest.raises(DeepStatsRefused, match='retry in 30s') as refusal:
+    with pytest.raises(OperationRefused, match='retry in 30s') as refusal:
         world.tuner.deep_stats.read(1)
     assert refusal.value.errno == errno.EAGAIN
     assert world.cluster.tell_commands == []
