@@ -34,9 +34,7 @@ ROLLOUT_MACHINE = (
     *('announce', 'recording'),
 )
 COMPACTION_MACHINE = ('machine', 'plan', 'records', 'rules')
-EXPERIMENT_MACHINE = (
-    *('machine', 'legs', 'watching', 'judging', 'states', 'records', 'operator_actions'),
-)
+EXPERIMENT_MACHINE = ('machine', 'records')
 BARS = (
     Bar('options', 100, ('options/*',)),
     Bar('judge', 100, ('judge/*',)),

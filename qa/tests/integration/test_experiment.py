@@ -23,18 +23,17 @@ from harness.fault_injection import FaultInjection
 from harness.slow_sync import slow_down
 from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
-from rocksdb_tuner.judge.arms import Answer
-from rocksdb_tuner.operations.experiment.records import (
-    ExperimentArm,
-    ExperimentOsd,
-    ExperimentRequest,
-    ExperimentState,
-    LegKind,
-    Stage,
-)
-from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
+from rocksdb_tuner.judge.arms import Answer, Arm
+from rocksdb_tuner.operations.experiment.measuring import ExperimentStorage
+from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState, Stage
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdStep, in_flight
+from rocksdb_tuner.operations.rollout.records import (
+    Before,
+    OsdBefore,
+    OsdProgress,
+    OsdStep,
+    in_flight,
+)
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 
 pytestmark = [pytest.mark.integration, pytest.mark.experiment]
@@ -62,9 +61,9 @@ def strings(default: str) -> dict[str, str]:
 
 
 def planned(default: str, release: str) -> ExperimentState:
-    arms = tuple(ExperimentArm(name, string) for name, string in strings(default).items())
+    options = strings(default)
     plan = ExperimentPlan(
-        arms=tuple(zip(PERCENT, COLUMNS)),
+        arms=tuple(Arm(name, options[name], osds=osds) for name, osds in zip(PERCENT, COLUMNS)),
         controls=CONTROLS,
         blocks=BLOCKS,
         settle_blocks=1,
@@ -72,13 +71,11 @@ def planned(default: str, release: str) -> ExperimentState:
         detectable=0.5,
         unsafe_detectable=0.5,
     )
-    arm_by_osd = {n: name for name, osds in plan.arms for n in osds}
     return ExperimentState(
         experiment_id='E1',
         request=ExperimentRequest(
             who='osd',
             actor='client.admin',
-            arms=arms,
             plan=plan,
             objective='kv_sync_ms_per_txn',
             min_effect=0.1,
@@ -91,7 +88,7 @@ def planned(default: str, release: str) -> ExperimentState:
             osds=tuple(OsdBefore(n, default, 'default', release) for n in range(9)),
             other_entries=(),
         ),
-        osds=tuple(ExperimentOsd(n, arm_by_osd[n]) for n in plan.changed),
+        osds=tuple(map(OsdProgress, plan.changed)),
         started_s=time.time(),
         updated_s=time.time(),
     )
@@ -208,7 +205,7 @@ def changes_an_osd(state: ExperimentState) -> bool:
     """Whether an OSD after the first is being restarted for its arm."""
     flying = None if state.leg is None else in_flight(state.leg)
     return (
-        state.leg_kind is LegKind.CHANGE
+        state.stage is Stage.CHANGING
         and flying is not None
         and flying.step is OsdStep.RESTARTING
         and flying.osd_id != state.osds[0].osd_id
@@ -239,14 +236,14 @@ def test_better_string_wins_slower_arm_is_dropped_and_everything_is_restored(
         written = writer.stop()
     finally:
         writer.kill()
-    effects = {arm.name: arm.gain for arm in state.results}
+    effects = {arm.name: arm.gain for arm in state.arms}
     scenario.cluster.progress.say(
         f'{state.outcome}, {effects}, {state.conclusion}, {state.failure}'
     )
     assert state.outcome is Outcome.DONE, state.failure
     assert state.conclusion is not None
     assert (state.conclusion.answer, state.conclusion.winner) == (Answer.WINNER, 'faster')
-    assert [arm.name for arm in state.dropped] == ['slower']
+    assert [arm.name for arm in state.arms if arm.dropped] == ['slower']
     assert scenario.tuner.entries() == []
     assert set(scenario.running().values()) == {scenario.default}
     scenario.tuner.wait_for_clean()

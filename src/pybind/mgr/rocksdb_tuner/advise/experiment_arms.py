@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Optional
 
+from ..judge.arms import Arm
 from ..judge.records import Predicted
 from ..judge.signals import objective_of
 from ..options.verdict import BadQuestionError
@@ -20,18 +20,6 @@ from .weighing import RESOURCES, Weighed, Weighing
 
 #: More arms leave too few OSDs for each in any cluster.
 ARMS_MAX = 8
-
-
-@dataclass(frozen=True)
-class TriedArm:
-    """An option string to try."""
-
-    name: str
-    options: str
-    #: Effect on the objective according to the model and published figures; None: unknown.
-    predicted: Optional[Predicted]
-    #: Warnings of the checks, which do not prevent an experiment.
-    cautions: tuple[str, ...] = ()
 
 
 def objective_for(case: Case) -> str:
@@ -55,14 +43,14 @@ def named_arms(
     objective: str,
     weighed: Weighing,
     custom_profiles: Sequence[Profile],
-) -> tuple[TriedArm, ...]:
+) -> tuple[Arm, ...]:
     """Profiles, or candidates of the choice, by name; raises BadQuestionError."""
     if len(names) > ARMS_MAX:
         raise BadQuestionError(errno.EINVAL, f'{len(names)} arms are more than {ARMS_MAX}')
     known = {p.name: p.options for p in (*profiles(), *custom_profiles)}
     for candidate in weighed.weighed:
         known.setdefault(candidate.candidate.name, candidate.candidate.options)
-    found: list[TriedArm] = []
+    found: list[Arm] = []
     for name in names:
         if name not in known:
             raise BadQuestionError(
@@ -77,9 +65,9 @@ def named_arms(
     return tuple(found)
 
 
-def best_arms(case: Case, objective: str, weighed: Weighing, count: int) -> tuple[TriedArm, ...]:
+def best_arms(case: Case, objective: str, weighed: Weighing, count: int) -> tuple[Arm, ...]:
     """The ``count`` best candidates of the choice; raises BadQuestionError if there are none."""
-    found: list[TriedArm] = []
+    found: list[Arm] = []
     for candidate in _best_first(weighed, _to_relieve(case)):
         options = candidate.candidate.options
         if len(found) < count and _unfit(case, options, found) is None:
@@ -110,7 +98,7 @@ def _best_first(weighed: Weighing, resource: Resource) -> list[Weighed]:
     return list(distinct.values())
 
 
-def _unfit(case: Case, options: str, others: Iterable[TriedArm]) -> Optional[str]:
+def _unfit(case: Case, options: str, others: Iterable[Arm]) -> Optional[str]:
     """Why these OSDs must not or need not try ``options``; None if they may."""
     if not options:
         return 'it sets no options'
@@ -128,9 +116,9 @@ def _unfit(case: Case, options: str, others: Iterable[TriedArm]) -> Optional[str
     return None if twin is None else f'it is equivalent to "{twin}"'
 
 
-def _tried(case: Case, name: str, options: str, objective: str) -> TriedArm:
+def _tried(case: Case, name: str, options: str, objective: str) -> Arm:
     cautions = tuple(o.reason.statement for o in case.standing(options))
-    return TriedArm(name, options, predicted_for(case, options, objective), cautions)
+    return Arm(name, options, predicted_for(case, options, objective), cautions)
 
 
 def predicted_for(case: Case, options: str, objective: str) -> Optional[Predicted]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Optional, Union
 
+from ..judge.arms import Arm
 from ..judge.evidence import Block
 from ..judge.noise import (
     LEAST_OSDS,
@@ -38,7 +39,7 @@ from ..units import format_bytes, format_duration, format_percent
 from .candidates import weighing
 from .case import Case
 from .cohort import group_cohort
-from .experiment_arms import TriedArm, best_arms, named_arms, objective_for
+from .experiment_arms import best_arms, named_arms, objective_for
 from .profiles import Profile
 from .records import GroupFacts, MeasuredArm, OsdFacts
 from .weighing import Bars, Weighing
@@ -120,7 +121,7 @@ class PlannedExperiment:
     """The planned experiment: its arms, and the plan or why there is none."""
 
     who: str
-    arms: tuple[TriedArm, ...]
+    arms: tuple[Arm, ...]
     objective: str
     min_effect: float
     max_duration_s: float
@@ -178,7 +179,7 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
     block_s = _block_s(grounds.least_block_s, fill, kept.spacing_s)
     needed = [signal for signal in judged_signals() if _is_needed(signal, objective)]
     terms = Terms(
-        arms=tuple(arm.name for arm in arms),
+        arms=arms,
         objective=objective,
         block_s=block_s,
         settle_s=0.0,
@@ -194,9 +195,10 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
         for signal in needed
         if (noise := measured_noise(signal.name, blocks)) is not None
     }
+    plan = never or _planned(similar_by(case, kept, noises.get(objective)), terms, noises, fill)
     return PlannedExperiment(
         who=group.who,
-        arms=arms,
+        arms=arms if isinstance(plan, Refusal) else plan.arms,
         objective=objective,
         min_effect=question.min_effect,
         max_duration_s=question.max_duration_s,
@@ -204,7 +206,7 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
         from_options=case.running,
         fill_s=fill,
         block_s=block_s,
-        plan=never or _planned(similar_by(case, kept, noises.get(objective)), terms, noises, fill),
+        plan=plan,
         history_s=len(blocks) * block_s,
         release=case.release.name,
         workload=None if case.writer is None else case.writer.workload_class.value,

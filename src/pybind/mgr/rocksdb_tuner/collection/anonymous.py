@@ -42,7 +42,7 @@ DEFINED = frozenset(
     {
         *('ModuleState.limits', 'Evidence.signal', 'Evidence.unit', 'Evidence.wording'),
         *('Predicted.metric', 'SignalVerdict.name', 'ExperimentResult.objective'),
-        *('ExperimentRequest.objective', 'Conclusion.unproven', 'ExperimentRequest.workload'),
+        *('ExperimentRequest.objective', 'ExperimentRequest.workload'),
         *('ExperimentRequest.hardware', 'ExperimentResult.workload'),
     }
 )
@@ -82,9 +82,8 @@ class _Replacement:
         self._found: defaultdict[str, set[str]] = defaultdict(set)
         self._new: dict[tuple[str, str], str] = {}
         named, word, options = self._named, self._word, self._options
-        arms = 'PlannedPeriod.arms ExperimentOsd.arm ExperimentState.assigned PairResult.arm'
-        arm_names = 'ExperimentArm.name DroppedArm.name ArmResult.name ArmGain.name ArmOutcome.name'
-        winners = 'PairResult.other Conclusion.winner Conclusion.runner_up ExperimentResult.winner'
+        arms = 'Arm.name ArmOutcome.name'
+        winners = 'Conclusion.winner Conclusion.runner_up ExperimentResult.winner'
         #: By "type.field", or by field name for any type.
         self._rules: Mapping[str, _Rules] = {
             field: rule
@@ -93,7 +92,7 @@ class _Replacement:
                 (named('pool'), 'PoolInfo.name'),
                 (named('mgr'), 'ManagerInfo.name'),
                 (named('namespace'), 'pod_namespace'),
-                (named('profile'), f'{arms} {arm_names} {winners}'),
+                (named('profile'), f'{arms} {winners}'),
                 (word('class'), 'device_class device_classes advised_on Memories.groups'),
                 (word('type'), 'CrushBucket.kind FailureDomain.kind CrushChoice.kind'),
                 (word('step'), 'CrushChoice.op'),

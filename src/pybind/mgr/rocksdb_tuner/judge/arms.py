@@ -14,41 +14,20 @@ same, or ahead of another) is wrong at most that often.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from statistics import fmean
 from typing import NamedTuple, Optional
 
 from .evidence import Block, Evidence
-from .records import Effect, SignalVerdict
+from .records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from .signals import JudgedSignal, experiment_limits, judged_signals, limits
 from .statistics import critical, percent
-from .verdict import slow_events
+from .verdict import in_words, slow_events
 
 #: A wider half of an interval, in logarithms, counts as unbounded.
 _UNBOUNDED = 10.0
-
-
-@dataclass(frozen=True)
-class Observed:
-    """Measurements of an experiment so far.
-
-    The blocks leave out OSDs that were rolled back.
-    """
-
-    #: The OSDs of all planned arms: dropped arms keep their share of the error rate.
-    arms: Mapping[str, tuple[int, ...]]
-    #: Never changed.
-    controls: tuple[int, ...]
-    #: The judged signal that arms are expected to improve.
-    objective: str
-    #: Smaller differences, as a share, count as none.
-    min_effect: float
-    #: Planned blocks after the change: so often the arms are compared.
-    looks: int
-    before: tuple[Block, ...] = ()
-    after: tuple[Block, ...] = ()
 
 
 class Contrast(NamedTuple):
@@ -64,10 +43,6 @@ class Contrast(NamedTuple):
         return self.high is not None and self.high < 0
 
     @property
-    def above(self) -> bool:
-        return self.low is not None and self.low > 0
-
-    @property
     def furthest(self) -> Optional[float]:
         """Upper bound of the difference in either direction, as a share."""
         if self.low is None or self.high is None:
@@ -80,48 +55,100 @@ class Contrast(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ArmResult:
-    """One arm against the controls."""
+class Arm:
+    """One option string: planned, given to OSDs, and compared with the controls."""
 
+    #: Name of its profile; unique within the experiment.
     name: str
-    #: Effect on the objective; None: not known yet.
-    gain: Optional[Contrast]
-    signals: tuple[SignalVerdict, ...]
+    #: The whole ``bluestore_rocksdb_options``. A release default is spelled out.
+    options: str
+    #: Effect on the objective according to the model and published figures; None: unknown.
+    predicted: Optional[Predicted] = None
+    #: Warnings of the checks, which do not prevent an experiment.
+    cautions: tuple[str, ...] = ()
+    #: Empty: there is no plan.
+    osds: tuple[int, ...] = ()
+    #: Measured effect on the objective; None: not known yet.
+    gain: Optional[Contrast] = None
+    #: Empty before the first comparison.
+    signals: tuple[SignalVerdict, ...] = ()
+    #: Measured blocks after the change until it was dropped as worse; None: it was not.
+    dropped_after: Optional[int] = None
+    #: One of its OSDs crashed or did not start.
+    crashed: bool = False
 
     @property
-    def worse(self) -> tuple[str, ...]:
-        """Signals worse by more than their tolerance: the arm is dropped at once."""
-        return tuple(signal.name for signal in self.signals if signal.effect is Effect.WORSE)
+    def dropped(self) -> bool:
+        return self.dropped_after is not None
+
+    def of(self, effect: Effect) -> tuple[SignalVerdict, ...]:
+        """Signals with this effect; worse: by more than their tolerance."""
+        return tuple(signal for signal in self.signals if signal.effect is effect)
+
+    @property
+    def why_dropped(self) -> str:
+        return in_words(Judgement(Verdict.WORSE, self.of(Effect.WORSE)))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Measurements of an experiment so far.
+
+    The blocks leave out OSDs that were rolled back.
+    """
+
+    #: All planned arms: dropped arms keep their share of the error rate.
+    arms: tuple[Arm, ...]
+    #: Never changed.
+    controls: tuple[int, ...]
+    #: The judged signal that arms are expected to improve.
+    objective: str
+    #: Smaller differences, as a share, count as none.
+    min_effect: float
+    #: Planned blocks after the change: so often the arms are compared.
+    looks: int
+    before: tuple[Block, ...] = ()
+    after: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All arms, dropped ones included, against the old option string and each other."""
+    """All arms against the old option string and each other."""
 
-    arms: tuple[ArmResult, ...]
+    #: With their results; an arm that is worse by more than the tolerance is dropped at once.
+    arms: tuple[Arm, ...]
     #: (arm, other): objective of ``arm`` against ``other``; has both orders.
     pairs: Mapping[tuple[str, str], Contrast]
+    #: Measured blocks after the change.
+    blocks: int
 
 
 def compare(observed: Observed) -> Comparison:
-    """Compare all arms. Lower is better in every judged signal."""
+    """Compare all arms; those that were dropped before keep their result.
+
+    Lower is better in every judged signal.
+    """
     moves = {signal.name: _moves(signal, observed) for signal in judged_signals()}
     objective, rate = moves[observed.objective], objective_rate(len(observed.arms))
-    results = tuple(
-        ArmResult(
-            name,
-            _contrast(objective, name, None, rate),
-            tuple(_verdict(signal, moves, name, observed) for signal in judged_signals()),
-        )
-        for name in observed.arms
-    )
-    pairs = {
-        (arm, other): contrast
-        for arm in observed.arms
-        for other in observed.arms
-        if arm != other and (contrast := _contrast(objective, arm, other, rate)) is not None
+    names = [arm.name for arm in observed.arms]
+    contrasts = {
+        (name, other): contrast
+        for name in names
+        for other in (None, *names)
+        if name != other and (contrast := _contrast(objective, name, other, rate)) is not None
     }
-    return Comparison(results, pairs)
+
+    def compared(arm: Arm) -> Arm:
+        signals = tuple(_verdict(signal, moves, arm, observed) for signal in judged_signals())
+        found = replace(arm, gain=contrasts.get((arm.name, None)), signals=signals)
+        worse = bool(found.of(Effect.WORSE))
+        return replace(found, dropped_after=len(observed.after)) if worse else found
+
+    return Comparison(
+        tuple(arm if arm.dropped else compared(arm) for arm in observed.arms),
+        {(name, other): found for (name, other), found in contrasts.items() if other is not None},
+        len(observed.after),
+    )
 
 
 def objective_rate(arms: int) -> float:
@@ -148,17 +175,17 @@ def event_rate(arms: int, looks: int) -> float:
 def _verdict(
     signal: JudgedSignal,
     moves: Mapping[str, Mapping[Optional[str], Sequence[float]]],
-    arm: str,
+    arm: Arm,
     observed: Observed,
 ) -> SignalVerdict:
     count = len(observed.arms)
     if signal.kind == 'events':
-        changed, controls = observed.arms[arm], observed.controls
-        evidence = Evidence('', 0, changed, controls, 0.0, observed.before, observed.after)
+        osds, controls = arm.osds, observed.controls
+        evidence = Evidence('', 0, osds, controls, 0.0, observed.before, observed.after)
         return slow_events(signal, evidence, event_rate(count, observed.looks))
     objective = signal.name == observed.objective
     rate = objective_rate(count) if objective else guard_rate(count)
-    contrast = _contrast(moves[signal.name], arm, None, rate)
+    contrast = _contrast(moves[signal.name], arm.name, None, rate)
     if contrast is None:
         return SignalVerdict(signal.name, Effect.UNCLEAR)
     return SignalVerdict(
@@ -173,7 +200,7 @@ def _verdict(
 def _effect(contrast: Contrast, tolerance: float, min_effect: Optional[float]) -> Effect:
     """``min_effect``: None for a guard, which only must not get worse."""
     tolerated = math.log1p(tolerance)
-    if contrast.above and contrast.estimate > tolerated:
+    if contrast.low is not None and contrast.low > 0 and contrast.estimate > tolerated:
         return Effect.WORSE
     if min_effect is not None and contrast.within(min_effect):
         return Effect.SAME
@@ -216,10 +243,10 @@ def _moves(signal: JudgedSignal, observed: Observed) -> Mapping[Optional[str], S
         if (known := [block[n] for block in before if n in block])
     }
     first, last = _relative(before, level), _relative(after, level)
-    groups: list[tuple[Optional[str], tuple[int, ...]]] = [(None, observed.controls)]
+    groups: dict[Optional[str], tuple[int, ...]] = {arm.name: arm.osds for arm in observed.arms}
     found = {
         name: [last[n] - first[n] for n in osds if n in first and n in last]
-        for name, osds in [*groups, *observed.arms.items()]
+        for name, osds in {None: observed.controls, **groups}.items()
     }
     least = experiment_limits().least_arm_osds
     return {name: moves for name, moves in found.items() if len(moves) >= least}
@@ -259,69 +286,42 @@ class Answer(str, Enum):
 class Conclusion:
     answer: Answer
     winner: Optional[str] = None
-    #: The winner against the old option string.
-    gain: Optional[Contrast] = None
     #: The best of the other remaining arms; None if there is none.
     runner_up: Optional[str] = None
     #: The winner against the runner-up; ahead if the whole interval is below 0.
     lead: Optional[Contrast] = None
     #: Upper bound of all differences, as a share; None: not bounded.
     within: Optional[float] = None
-    #: Guards of the winner that may have become worse.
-    unproven: tuple[str, ...] = ()
-    #: Arms that crashed.
-    failed: tuple[str, ...] = ()
-
-
-def to_end(comparison: Comparison) -> tuple[str, ...]:
-    """Arms that are worse by more than the tolerance: their OSDs are rolled back at once."""
-    return tuple(arm.name for arm in comparison.arms if arm.worse)
 
 
 def conclude(
-    comparison: Comparison,
-    min_effect: float,
-    over: bool,
-    ended: Collection[str] = (),
+    comparison: Optional[Comparison], min_effect: float, over: bool
 ) -> Optional[Conclusion]:
     """The conclusion of the experiment; None: it continues.
 
-    ``over``: its time is up. ``ended``: arms dropped as worse before.
+    ``over``: its time is up.
     """
-    left = [arm for arm in comparison.arms if not arm.worse and arm.name not in ended]
+    unclear = Conclusion(Answer.UNCLEAR) if over else None
+    # The first blocks may differ from the others, and tell little about the other signals.
+    if comparison is None or (not over and comparison.blocks < experiment_limits().unsafe_blocks):
+        return unclear
+    left = [arm for arm in comparison.arms if not arm.dropped]
     gains = {arm.name: arm.gain for arm in left if arm.gain is not None}
+    least = math.log1p(min_effect)
     all_known = len(gains) == len(left)
     beyond = [gain.furthest for gain in gains.values() if gain.furthest is not None]
     if left and len(beyond) == len(left) and max(beyond) < min_effect:
         return Conclusion(Answer.NO_DIFFERENCE, within=max(beyond))
-    if all_known and all(_no_gain(gain, min_effect) for gain in gains.values()):
+    # A gain of the minimum effect is excluded.
+    if all_known and all(g.low is not None and g.low > -least for g in gains.values()):
         return Conclusion(Answer.NO_GAIN)
-    for best in sorted(left, key=lambda arm: _rank(arm.gain))[:1]:
-        others = sorted(gains.keys() - {best.name}, key=lambda name: _rank(gains[name]))
-        leads = [comparison.pairs[best.name, name] for name in others if best.name in gains]
-        settled = all_known and all(_behind(lead, min_effect) for lead in leads)
-        if best.gain is not None and best.gain.below and (over or settled):
-            unproven = (signal.name for signal in best.signals if signal.effect is Effect.UNCLEAR)
-            return Conclusion(
-                Answer.WINNER,
-                best.name,
-                best.gain,
-                others[0] if others else None,
-                leads[0] if leads else None,
-                unproven=tuple(unproven),
-            )
-    return Conclusion(Answer.UNCLEAR) if over else None
-
-
-def _rank(gain: Optional[Contrast]) -> float:
-    return math.inf if gain is None else gain.estimate
-
-
-def _no_gain(gain: Contrast, min_effect: float) -> bool:
-    """Whether a gain of the minimum effect is excluded."""
-    return gain.low is not None and gain.low > -math.log1p(min_effect)
-
-
-def _behind(lead: Contrast, min_effect: float) -> bool:
-    """Whether the other arm is behind, or equivalent."""
-    return lead.below or lead.within(min_effect)
+    ranked = sorted(gains, key=lambda name: gains[name].estimate)
+    if not ranked or not gains[ranked[0]].below:
+        return unclear
+    best, *others = ranked
+    leads = [comparison.pairs[best, name] for name in others]
+    # Each of the others is behind, or equivalent.
+    if over or (all_known and all(lead.below or lead.within(min_effect) for lead in leads)):
+        first = (others[0], leads[0]) if others else (None, None)
+        return Conclusion(Answer.WINNER, best, *first)
+    return None

@@ -99,10 +99,8 @@ def undisturbed(
     An OSD without a value in every block has no noise, so a longer history is only taken if it
     costs at most a tenth of the OSDs.
     """
-    if len(blocks) < least_blocks:
-        return ()
     enough = 0.9 * _complete(blocks[-least_blocks:], signals)
-    if enough < LEAST_OSDS * 0.9:
+    if len(blocks) < least_blocks or enough < 0.9 * LEAST_OSDS:
         return ()
     longest = next(
         n
@@ -121,24 +119,16 @@ def _complete(blocks: Sequence[Block], signals: Collection[str]) -> int:
 
 
 def _measured(work: Sequence[Work]) -> Measured:
-    least = limits().least_writes
-    txns, writes = _sum([w.txns for w in work]), _sum([w.writes for w in work])
+    def mean(amount: str, count: str, unit: float) -> Optional[float]:
+        """None: not known of every interval, or too few writes."""
+        amounts, counts = ([getattr(one, name) for one in work] for name in (amount, count))
+        if None in amounts + counts or sum(counts) < limits().least_writes:
+            return None
+        return float(sum(amounts) * unit / sum(counts))
+
     return Measured(
-        op_w_latency_ms=_mean(_sum([w.write_s for w in work]), writes, least, 1e3),
-        kv_sync_ms_per_txn=_mean(_sum([w.kv_sync_s for w in work]), txns, least, 1e3),
-        db_bytes_per_txn=_mean(_sum([w.db_bytes for w in work]), txns, least, 1.0),
+        op_w_latency_ms=mean('write_s', 'writes', 1e3),
+        kv_sync_ms_per_txn=mean('kv_sync_s', 'txns', 1e3),
+        db_bytes_per_txn=mean('db_bytes', 'txns', 1.0),
         db_used_bytes=work[-1].db_used_bytes,
     )
-
-
-def _sum(values: Collection[Optional[float]]) -> Optional[float]:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
-def _mean(
-    total: Optional[float], count: Optional[float], least: float, unit: float
-) -> Optional[float]:
-    if total is None or count is None or count < least:
-        return None
-    return total * unit / count

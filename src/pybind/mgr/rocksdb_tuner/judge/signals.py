@@ -87,12 +87,7 @@ def experiment_limits() -> ExperimentLimits:
     return ExperimentLimits(**values)
 
 
-@lru_cache(maxsize=1)
-def _objectives() -> dict[str, str]:
-    entries = loader.load('experiments')['objectives']
-    return {entry['resource']: entry['signal'] for entry in entries}
-
-
 def objective_of(resource: str) -> Optional[str]:
     """The judged signal that shows relief of a resource, by its name in `status`."""
-    return _objectives().get(resource)
+    entries = loader.load('experiments')['objectives']
+    return next((entry['signal'] for entry in entries if entry['resource'] == resource), None)

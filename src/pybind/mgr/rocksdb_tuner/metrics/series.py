@@ -147,7 +147,7 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
         phases,
         experiment_phase(state).value,
     )
-    changed = sum(osd.changed for osd in state.osds)
+    changed = len(state.changed)
     yield single('experiment_changed_osds', 'OSDs that run the options of an arm.', changed)
     yield single(
         'experiment_start_timestamp_seconds', 'Start time of the last experiment.', state.started_s
@@ -157,8 +157,8 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
         'Time of the last progress of the last experiment.',
         state.updated_s,
     )
-    gains = {result.name: in_percent(result.gain) for result in state.results}
-    verdicts = {arm.name: arm_verdict(state, arm.name) for arm in state.request.arms}
+    gains = {arm.name: in_percent(arm.gain) for arm in state.arms}
+    verdicts = {arm.name: arm_verdict(arm, state.request.objective) for arm in state.arms}
     yield metric(
         'experiment_arm_info',
         'Verdict on each arm of the last experiment; empty before the first.',

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple, Optional, Union
 
-from ..judge.arms import guard_rate, objective_rate
+from ..judge.arms import Arm, guard_rate, objective_rate
 from ..judge.noise import Noise
 from ..judge.signals import experiment_limits
 from ..judge.statistics import critical
@@ -41,7 +41,7 @@ class Shape(NamedTuple):
 class Terms:
     """The requested experiment."""
 
-    arms: tuple[str, ...]
+    arms: tuple[Arm, ...]
     #: The judged signal that arms are expected to improve.
     objective: str
     #: At least three fill times of the slowest option string.
@@ -60,8 +60,8 @@ class Terms:
 
 @dataclass(frozen=True)
 class ExperimentPlan:
-    #: The OSDs of each arm.
-    arms: tuple[tuple[str, tuple[int, ...]], ...]
+    #: With their OSDs.
+    arms: tuple[Arm, ...]
     controls: tuple[int, ...]
     #: Of the baseline, and after the change.
     blocks: int
@@ -76,7 +76,7 @@ class ExperimentPlan:
     @property
     def changed(self) -> tuple[int, ...]:
         """The OSDs of all arms by turns, one of each, then the next of each: harm shows early."""
-        return tuple(n for turn in zip(*(osds for _, osds in self.arms)) for n in turn)
+        return tuple(n for turn in zip(*(arm.osds for arm in self.arms)) for n in turn)
 
     @property
     def restarts(self) -> int:
@@ -166,7 +166,7 @@ def plan_experiment(
         shape = _shortest(*largest, terms, noises, terms.max_duration_s)
         if shape is not None:
             return ExperimentPlan(
-                tuple(zip(terms.arms, chosen.columns)),
+                tuple(replace(arm, osds=osds) for arm, osds in zip(terms.arms, chosen.columns)),
                 chosen.controls,
                 shape.blocks,
                 terms.settle_blocks,

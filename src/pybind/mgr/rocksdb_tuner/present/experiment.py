@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Literal, Optional, Union
 
-from ..advise.experiment_arms import TriedArm as ArmToTry
 from ..advise.experiment_plan import PlannedExperiment
-from ..judge.arms import Answer, ArmResult
+from ..judge.arms import Answer, Arm
 from ..judge.records import Effect, Predicted
 from ..judge.signals import experiment_limits, signal_named
 from ..notes import Among, Amount, Count, InPlace, OsdId, Time
-from ..operations.experiment.records import ExperimentArm as TriedArm
 from ..operations.experiment.records import ExperimentRequest, ExperimentState, Stage
 from ..operations.experiment.results import in_percent, in_words
 from ..operations.gates import GATES
@@ -74,23 +72,14 @@ def signal_title(name: str) -> str:
     return signal_named(name).title
 
 
-def arm_verdict(state: ExperimentState, name: str) -> Optional[ArmVerdict]:
+def arm_verdict(arm: Arm, objective: str) -> Optional[ArmVerdict]:
     """None before the first comparison."""
-    if name in state.crashed:
+    if arm.crashed:
         return ArmVerdict.FAILED
-    if any(dropped.name == name and dropped.signals for dropped in state.dropped):
+    if arm.of(Effect.WORSE):
         return ArmVerdict.WORSE
-    found = result_of(state, name)
-    if found is None:
-        return None
-    if found.worse:
-        return ArmVerdict.WORSE
-    objective = (one.effect for one in found.signals if one.name == state.request.objective)
-    return next((ArmVerdict(effect.value) for effect in objective), None)
-
-
-def result_of(state: ExperimentState, name: str) -> Optional[ArmResult]:
-    return next((result for result in state.results if result.name == name), None)
+    effects = (one.effect for one in arm.signals if one.name == objective)
+    return next((ArmVerdict(effect.value) for effect in effects), None)
 
 
 def summary_of(state: ExperimentState) -> str:
@@ -340,7 +329,7 @@ def experiment_of(state: ExperimentState) -> Experiment:
         id=state.experiment_id,
         phase=phase_of(state),
         actor=request.actor,
-        arms=tuple(_arm(state, arm) for arm in request.arms),
+        arms=tuple(_arm(arm, request.objective) for arm in state.arms),
         design=_design(request, plan, plan.duration_s, plan.block_s),
         adopt=request.adopt,
         blocks=state.measured_blocks,
@@ -352,7 +341,12 @@ def experiment_of(state: ExperimentState) -> Experiment:
         if lead is None
         else ExperimentEffect(request.objective, effect, *in_percent(lead)),
         within_percent=None if found is None or found.within is None else found.within * 100,
-        unproven=() if found is None else found.unproven,
+        unproven=tuple(
+            signal.name
+            for arm in state.arms
+            if found is not None and arm.name == found.winner
+            for signal in arm.of(Effect.UNCLEAR)
+        ),
         paused_reason=state.paused_reason,
         paused_by=state.paused_by,
         outcome=state.outcome,
@@ -365,22 +359,10 @@ def experiment_of(state: ExperimentState) -> Experiment:
 
 def experiment_plan_of(planned: PlannedExperiment) -> ExperimentPlan:
     plan = planned.plan
-    osds = {} if isinstance(plan, Refusal) else dict(plan.arms)
     return ExperimentPlan(
         id=None,
         phase=ExperimentPhase.PLANNED,
-        arms=tuple(
-            ExperimentArm(
-                name=arm.name,
-                options=arm.options,
-                osds=osds.get(arm.name, ()),
-                predicted=arm.predicted,
-                verdict=None,
-                effect=(),
-                dropped=None,
-            )
-            for arm in planned.arms
-        ),
+        arms=tuple(_arm(arm, planned.objective) for arm in planned.arms),
         design=_design(planned, plan, planned.duration_s, planned.block_s),
         winner=None,
         conclusion=None,
@@ -420,29 +402,23 @@ def _design(
     )
 
 
-def _arm(state: ExperimentState, arm: TriedArm) -> ExperimentArm:
-    result = result_of(state, arm.name)
-    signals = () if result is None else result.signals
+def _arm(arm: Arm, objective: str) -> ExperimentArm:
+    worse = tuple(signal.name for signal in arm.of(Effect.WORSE))
     return ExperimentArm(
         name=arm.name,
         options=arm.options,
-        osds=dict(state.request.plan.arms)[arm.name],
+        osds=arm.osds,
         predicted=arm.predicted,
-        verdict=arm_verdict(state, arm.name),
+        verdict=arm_verdict(arm, objective),
         effect=tuple(
             ExperimentEffect(
                 one.name, one.effect, one.change_percent, one.low_percent, one.high_percent
             )
-            for one in sorted(signals, key=lambda signal: signal.name != state.request.objective)
+            for one in sorted(arm.signals, key=lambda signal: signal.name != objective)
         ),
-        dropped=next(
-            (
-                DroppedArm(found.reason, tuple(one.name for one in found.signals), found.block)
-                for found in state.dropped
-                if found.name == arm.name
-            ),
-            None,
-        ),
+        dropped=None
+        if arm.dropped_after is None
+        else DroppedArm(arm.why_dropped, worse, arm.dropped_after),
     )
 
 
@@ -459,10 +435,9 @@ def experiment_plan(planned: PlannedExperiment) -> str:
         pairs += _refusal(found)
     else:
         pairs += _precision(planned, found)
-    first = {} if isinstance(found, Refusal) else dict(found.arms)
     return sections(
         fields(pairs),
-        _planned_arms(planned, first),
+        _planned_arms(planned),
         titled('Changed options', '\n'.join(_changes(planned, arm) for arm in planned.arms)),
         titled('Risk', bullets(risks(planned))),
         titled('Not measured', bullets(unknowns(planned))),
@@ -510,7 +485,7 @@ def _precision(planned: PlannedExperiment, found: FoundPlan) -> list[tuple[str, 
     ]
 
 
-def _planned_arms(planned: PlannedExperiment, first: dict[str, tuple[int, ...]]) -> str:
+def _planned_arms(planned: PlannedExperiment) -> str:
     return table(
         (
             Column('ARM'),
@@ -520,7 +495,7 @@ def _planned_arms(planned: PlannedExperiment, first: dict[str, tuple[int, ...]])
         [
             (
                 arm.name,
-                format_ids(first.get(arm.name, ())),
+                format_ids(arm.osds),
                 _predicted(arm.predicted),
             )
             for arm in planned.arms
@@ -534,7 +509,7 @@ def _predicted(found: Optional[Predicted]) -> str:
     return format_change_range(found.low_percent, found.high_percent)
 
 
-def _changes(planned: PlannedExperiment, arm: ArmToTry) -> str:
+def _changes(planned: PlannedExperiment, arm: Arm) -> str:
     changes = difference(planned.from_options, arm.options)
     # The strings of arms can be parsed; the running string may be invalid.
     text = (

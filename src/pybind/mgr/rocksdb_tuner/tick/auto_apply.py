@@ -45,7 +45,7 @@ def profile_of(state: ExperimentState, cluster: Optional[str]) -> Optional[Profi
     return Profile(
         name=f'{state.experiment_id.lower()}-winner',
         title=f'Winner of experiment {state.experiment_id}: {result.winner}',
-        options=request.options(result.winner),
+        options=dict(result.arms)[result.winner],
         release_defaults=(),
         suitability=(),
         hardware=Hardware(None, ()),
@@ -86,7 +86,7 @@ def adoptable(
     if last_rollout is not None and last_rollout.started_s >= state.ended_s:
         # It was started, or an operator started something else.
         return None
-    options = state.request.options(found.winner)
+    options = next(arm.options for arm in state.arms if arm.name == found.winner)
     return next(
         (
             r

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Optional
 
 from ...units import format_ids
@@ -18,13 +17,15 @@ from ..announce import (
 from ..phases import clip
 from ..rollout.announce import osd_transitions
 from ..rollout.records import Direction
-from .records import ExperimentState, LegKind, Stage
+from .records import ExperimentState, Stage
 from .results import in_words
 
 _LEGS = {
-    LegKind.CHANGE: 'get the option strings of their arms, one OSD at a time',
-    LegKind.DROP: 'get their old option string back, one OSD at a time',
-    LegKind.RESTORE: 'get their old option string back, one OSD at a time, and the experiment ends',
+    Stage.CHANGING: 'get the option strings of their arms, one OSD at a time',
+    Stage.MEASURING: 'get their old option string back, one OSD at a time',
+    Stage.RESTORING: (
+        'get their old option string back, one OSD at a time, and the experiment ends'
+    ),
 }
 #: Complete only at the end.
 _DONE = 0.99
@@ -52,17 +53,18 @@ def transitions(before: Optional[ExperimentState], after: ExperimentState) -> It
     """Log lines for the transition between two states, in order."""
     request = after.request
     if before is None or before.experiment_id != after.experiment_id:
-        arms = ', '.join(arm.name for arm in request.arms)
+        arms = ', '.join(arm.name for arm in after.arms)
         yield Line(
             f'{request.actor} compares {arms} on {len(request.plan.changed)} OSD(s) of '
             f'{request.who} with {len(request.plan.controls)} unchanged OSD(s)'
         )
         return
-    for arm in islice(after.dropped, len(before.dropped), None):
-        yield Line(f'{arm.name} ends early: {arm.reason}', warning=True)
+    for arm, earlier in zip(after.arms, before.arms):
+        if arm.dropped and not earlier.dropped:
+            yield Line(f'{arm.name} ends early: {arm.why_dropped}', warning=True)
     if after.conclusion is not None and before.conclusion is None:
         yield Line(str(in_words(after)))
-    if after.ending is not None and before.ending is None and after.ending.reason is not None:
+    if after.ending is not None and before.ending is None and after.ending.reason:
         yield Line(f'ends: {after.ending.reason}', warning=True)
     if after.stage is Stage.MEASURING and before.stage is not Stage.MEASURING:
         yield Line('the arms are being measured')
@@ -79,10 +81,10 @@ def transitions(before: Optional[ExperimentState], after: ExperimentState) -> It
 
 def _of_leg(before: ExperimentState, after: ExperimentState) -> Iterator[Line]:
     leg = after.leg
-    if leg is None or after.leg_kind is None:
+    if leg is None:
         return
     if after.legs != before.legs:
-        yield Line(f'OSD(s) {format_ids(leg.request.order)} {_LEGS[after.leg_kind]}')
+        yield Line(f'OSD(s) {format_ids(leg.request.order)} {_LEGS[after.stage]}')
     # Same number of legs: the leg is the same, and its phases are the experiment's.
     elif before.leg is not None:
         yield from osd_transitions(before.leg, leg)
@@ -122,6 +124,6 @@ def why_waiting(state: ExperimentState, waited_s: float) -> Optional[str]:
         if leg.errors > 0 or in_the_middle:
             return state.paused_reason
     if gate_stays_closed(waited_s):
-        may_abort = state.leg_kind is not LegKind.RESTORE
+        may_abort = state.stage is not Stage.RESTORING
         return with_remedy(state.paused_reason, 'experiment', may_abort)
     return None

@@ -19,7 +19,7 @@ from ...plan.records import ANNEX, OPTION
 from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
-from ..phases import Step as BaseStep
+from ..phases import Step
 from ..rollout import announce as rollout_alarm
 from ..rollout import machine as leg_machine
 from ..rollout.driver import Driver, execute
@@ -28,14 +28,20 @@ from ..rollout.osd_step import must_not_wait
 from ..rollout.recording import NOT_SOAKING
 from ..rollout.records import AskedRestart, Direction
 from ..rollout.rules import Needs, suppressed_in_mode_off
-from . import legs, operator_actions
-from .admission import change_of, concerned, planned, refuse_malformed
+from .admission import concerned, planned
 from .announce import ExperimentAnnouncer, why_failed, why_waiting
-from .machine import ExperimentMachine, Step, View
-from .measuring import NOT_MEASURED, Measuring, measured_osds
-from .records import ExperimentRequest, ExperimentState
-from .storage import CURRENT, ExperimentStorage
-from .watching import lost_processes
+from .machine import (
+    ExperimentMachine,
+    View,
+    aborted,
+    action_failed,
+    lost_processes,
+    paused,
+    resumed,
+    waits_for_operator,
+)
+from .measuring import CURRENT, NOT_MEASURED, ExperimentStorage, Measuring, measured_osds
+from .records import ExperimentRequest, ExperimentState, as_rollout
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +94,6 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             raise OperationRefused(
                 errno.EBUSY, f'experiment {self._last.experiment_id} is under way'
             )
-        refuse_malformed(request)
         entries = self._cluster.entries_now()
         state = planned(
             experiment_id,
@@ -96,7 +101,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             cluster=self._cluster.reader.cluster_map(),
             entries=as_mapping(entries, OPTION),
             other_entries=as_mapping(entries, ANNEX),
-            running=self._cluster.running(change_of('', request), concerned(request)),
+            running=self._cluster.running(request.change_of('', ()), concerned(request)),
             same_meaning=self._machine.rollouts.same_meaning,
             why_unstartable=self._cluster.why_unstartable,
             now_s=now_s,
@@ -164,7 +169,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         found = self._guard.value(
             'comparing arms', lambda: self._measuring.found(state), NOT_MEASURED
         )
-        leg = legs.now(state)
+        leg = as_rollout(state)
         between = None if state.leg is not None else Needs()
         tick = self._rollouts.now(forward=leg.direction is Direction.FORWARD)
 
@@ -191,24 +196,25 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             return state.experiment_id, state.stage, state.legs
         return leg_machine.wait_key(leg), tuple(osd.step for osd in leg.osds)
 
-    def _decide(self, state: ExperimentState, seen: View, now_s: float) -> Step:
+    def _decide(
+        self, state: ExperimentState, seen: View, now_s: float
+    ) -> Step[ExperimentState, Action]:
         return self._machine.step(state, seen, now_s)
 
     def _must_not_wait(
-        self, state: ExperimentState, step: BaseStep[ExperimentState, Action], seen: View
+        self, state: ExperimentState, step: Step[ExperimentState, Action], seen: View
     ) -> bool:
         after = step.state
         if state.leg is None:
             # An OSD that crashed with the string of its arm is restored.
             down = seen.cluster.cluster.down
-            crashed = any(osd.changed and osd.osd_id in down for osd in state.osds)
-            return crashed and not after.ended
+            return not state.changed.isdisjoint(down) and not after.ended
         return not after.ended and must_not_wait(
-            state.leg, legs.now(after), step.actions, seen.cluster
+            state.leg, as_rollout(after), step.actions, seen.cluster
         )
 
     def _in_danger(self, state: ExperimentState) -> Optional[str]:
-        return rollout_alarm.in_danger(legs.now(state))
+        return rollout_alarm.in_danger(as_rollout(state))
 
     def _before_acting(self, action: Action) -> None:
         if isinstance(action, RestartOsd):
@@ -225,7 +231,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         if error is None:
             return True
         log.warning('experiment %s: %s failed: %s', state.experiment_id, action, error)
-        self._save_outcome(operator_actions.action_failed(state, action, error, now_s))
+        self._save_outcome(action_failed(state, action, error, now_s))
         return False
 
     def _execute(self, action: Action) -> Optional[str]:
@@ -236,28 +242,26 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
     # -- operator control
 
     def _paused(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
-        return operator_actions.paused(state, actor, now_s)
+        return paused(state, actor, now_s)
 
     def _resumed(self, state: ExperimentState, now_s: float) -> ExperimentState:
-        if not operator_actions.waits_for_operator(state):
+        if not waits_for_operator(state):
             waits = (
                 f'it is waiting: {state.paused_reason}' if state.paused_reason else 'it is running'
             )
             raise OperationRefused(errno.EINVAL, f'the experiment is not paused; {waits}')
-        return operator_actions.resumed(state, now_s)
+        return resumed(state, now_s)
 
     def _aborted(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
         entries = self._cluster.entries_if_known(OPTION)
         down = self._cluster.reader.cluster_map().down
-        return operator_actions.aborted(state, actor, now_s, entries, down)
+        return aborted(state, actor, now_s, entries, down)
 
     # -- storing
 
     def _load(self) -> None:
         # Paused: after a failed load, operators do not expect it to resume on its own.
-        self._storage.restore_readable(
-            lambda s: operator_actions.paused(s, 'the module', s.updated_s)
-        )
+        self._storage.restore_readable(lambda s: paused(s, 'the module', s.updated_s))
         self._state = self._storage.load()
         if any(f'"{CURRENT}"' in text for text in self._storage.problems()):
             self._problem = _LOST

@@ -2,42 +2,52 @@
 
 ``ExperimentMachine.step`` takes the stored state and one observation of the cluster and returns the
 next state and at most one action. OSDs are changed by legs only, each a rollout whose own state
-machine decides; see `legs`. Between two legs nothing is changed: OSDs are measured, and entries and
-processes are monitored.
+machine decides; see `records`. Between two legs nothing is changed: OSDs are measured, and entries
+and processes are monitored.
+
+At the end: what operators request, and actions that the cluster refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from ...judge.arms import Comparison
+from ...judge.arms import Answer, Comparison, Conclusion, conclude
+from ...mgr.records import ClusterMap
 from ...plan.commands import Action
 from ...plan.entries import own
-from .. import phases
-from ..gates import NOT_ALLOWED, placement_groups
-from ..phases import OBSERVES_FIRST, Outcome, clip, paused_text
-from ..rollout.machine import Machine
-from ..rollout.osd_step import unverified
+from ...plan.records import overruled
+from ..gates import NOT_ALLOWED, Away, absent, placement_groups, upgrading, why_away
+from ..phases import OBSERVES_FIRST, Outcome, Step, clip, paused_text
+from ..rollout import machine as of_rollouts
+from ..rollout.admission import identity_mismatch
+from ..rollout.osd_step import unsafe, unverified
 from ..rollout.records import Direction, Ending, OsdStep, RolloutState, with_osd
-from ..rollout.rules import Observation
-from . import legs
-from .judging import compared, concluded, failed
-from .records import ExperimentState, LegKind, Stage
-from .states import ending, failing, finished, stamped, waiting
-from .watching import (
-    changed_entries,
-    crashed,
-    down,
+from ..rollout.rollback import conflicting_entries, conflicts_in_other_option
+from ..rollout.rules import Limits, Observation, restoring_command
+from .records import (
+    CHANGED,
+    ExperimentState,
+    Stage,
+    as_rollout,
+    back,
+    change,
+    ending,
+    failing,
+    finished,
     left_alone,
-    lost_processes,
-    not_as_planned,
+    stamped,
+    waiting,
+    with_arms,
+    without_leg,
 )
 
 
 @dataclass(frozen=True)
 class View:
-    #: Of `legs.now`.
+    #: Of `as_rollout`.
     cluster: Observation
     #: Measured blocks of the baseline, or after the change.
     blocks: int = 0
@@ -47,42 +57,40 @@ class View:
     elapsed_s: float = 0.0
 
 
-class Step(phases.Step[ExperimentState, Action]):
-    """The next state of an experiment, and at most one action."""
-
-
 @dataclass(frozen=True)
 class ExperimentMachine:
     """``rollouts`` decides about the leg under way."""
 
-    rollouts: Machine
+    rollouts: of_rollouts.Machine
 
-    def step(self, state: ExperimentState, view: View, now_s: float) -> Step:
+    def step(
+        self, state: ExperimentState, view: View, now_s: float
+    ) -> Step[ExperimentState, Action]:
         """The next state and action. ``now_s`` (since the epoch) only timestamps the state."""
         if state.ended:
             return Step(state)
         seen = view.cluster
+        actions: tuple[Action, ...] = ()
         if seen.watched_s < self.rollouts.limits.observe_first_s:
-            return Step(stamped(state, waiting(state, OBSERVES_FIRST), now_s))
-        if state.leg is not None:
-            result = self._in_leg(state, state.leg, view, now_s)
-        else:
+            after = waiting(state, OBSERVES_FIRST)
+        elif state.leg is None:
             asked = None if seen.restart_settled else state.asked
             free = replace(state, paused_reason=None, asked=asked)
-            result = Step(self._between_legs(free, view, now_s))
-        return Step(stamped(state, result.state, now_s), result.actions)
+            after = self._between_legs(free, view, now_s)
+        else:
+            after, actions = self._in_leg(state, state.leg, view, now_s)
+        return Step(stamped(state, after, now_s), actions)
 
     def _between_legs(self, state: ExperimentState, view: View, now_s: float) -> ExperimentState:
-        seen = view.cluster
+        seen, limits = view.cluster, self.rollouts.limits
         if state.ending is not None:
             return self._restore(state, seen, now_s)
         changed = changed_entries(state, seen)
         if changed is not None:
             # An external change has priority: the experiment ends and keeps it.
-            changed = clip(changed)
             if state.pending_conflict != changed:
                 return replace(state, pending_conflict=changed)
-            if seen.waited_s < self.rollouts.limits.confirm_s:
+            if seen.waited_s < limits.confirm_s:
                 return state
             return self._restore(ending(state, Outcome.ABORTED, changed), seen, now_s)
         state = replace(state, pending_conflict=None)
@@ -92,47 +100,32 @@ class ExperimentMachine:
             return waiting(state, NOT_ALLOWED)
         if state.stage is Stage.PLANNED:
             return replace(state, stage=Stage.BASELINE)
-        broken = not_as_planned(state, seen, self.rollouts.limits)
+        broken = not_as_planned(state, seen, limits)
         if broken is not None:
             return ending(state, Outcome.FAILED, broken)
-        state = _without_processes(state, seen)
-        return state if state.ending is not None else self._in_order(state, view)
-
-    def _in_order(self, state: ExperimentState, view: View) -> ExperimentState:
-        """All OSDs are as the experiment left them."""
-        left = state.remaining
-        if not left or _time_is_up(state, view):
-            return concluded(state, view.comparison, over=True)
-        dropped = [osd.osd_id for osd in state.osds if osd.changed and osd.arm not in left]
-        if dropped:
-            return legs.back(state, LegKind.DROP, dropped)
-        if state.stage is Stage.CHANGING:
-            due = [osd.osd_id for osd in state.osds if not osd.changed and osd.arm in left]
-            if due:
-                return legs.change(state, due)
-            return replace(state, stage=Stage.MEASURING)
-        return _measuring(state, view)
+        state = without_processes(state, seen)
+        return state if state.ending is not None else _in_order(state, view)
 
     # -- the leg under way
 
-    def _in_leg(self, state: ExperimentState, leg: RolloutState, view: View, now_s: float) -> Step:
+    def _in_leg(
+        self, state: ExperimentState, leg: RolloutState, view: View, now_s: float
+    ) -> tuple[ExperimentState, tuple[Action, ...]]:
         seen = view.cluster
         # An OSD under recovery is brought to a safe state first.
-        if state.leg_kind is not LegKind.RESTORE and leg.direction is not Direction.RECOVER:
+        if state.stage is not Stage.RESTORING and leg.direction is not Direction.RECOVER:
             state = self._ended_in_leg(state, leg, view)
-            leg = state.leg or leg
             if state.ending is not None:
                 if seen.may_act or leg.in_flight is None or leg.direction is Direction.BACK:
-                    return Step(self._restore(state, seen, now_s))
+                    return self._restore(state, seen, now_s), ()
                 # Even in mode off, the OSD in flight is brought to a safe state.
                 reason = state.ending.reason or 'the experiment is ending'
                 leg = replace(leg, ending=leg.ending or Ending(state.ending.outcome, reason))
         made = self.rollouts.step(replace(leg, paused_by=state.paused_by), seen, now_s)
         after = made.state
         state = replace(state, leg=after, asked=after.asked, paused_reason=after.paused_reason)
-        turns = state.leg_kind in {LegKind.DROP, LegKind.RESTORE}
-        go_on = self._back if turns else self._forward
-        return Step(go_on(state, leg, after, seen, now_s), made.actions)
+        go_on = self._forward if state.stage is Stage.CHANGING else self._back
+        return go_on(state, leg, after, seen, now_s), made.actions
 
     def _ended_in_leg(
         self, state: ExperimentState, leg: RolloutState, view: View
@@ -140,13 +133,13 @@ class ExperimentMachine:
         """Whether the experiment ends before the leg does."""
         if state.ending is not None:
             return state
-        state = _without_processes(state, view.cluster)
+        state = without_processes(state, view.cluster)
         if state.ending is not None or leg.in_flight is not None:
             return state
         reason = not_as_planned(state, view.cluster, self.rollouts.limits)
         if reason is not None:
             return ending(state, Outcome.FAILED, reason)
-        over = state.leg_kind is LegKind.CHANGE and _time_is_up(state, view)
+        over = state.stage is Stage.CHANGING and _time_is_up(state, view)
         return concluded(state, view.comparison, over=True) if over else state
 
     def _forward(
@@ -164,15 +157,13 @@ class ExperimentMachine:
             nonces = {osd.nonce_before, osd.nonce_after}
             alive = info is not None and info.up and info.nonce in nonces
             if leg.ending.outcome is Outcome.FAILED and not alive:
-                state = failed(state, (state.osd(osd.osd_id).arm,), leg.ending.reason)
+                state = crashed(state, (osd.osd_id,), leg.ending.reason)
         if leg.direction is Direction.BACK or (leg.ended and leg.outcome is not Outcome.DONE):
             # An OSD failed, an entry was changed externally, or the leg could not start.
             outcome = Outcome.ABORTED if leg.outcome is Outcome.ABORTED else Outcome.FAILED
             state = _unverified(ending(state, outcome, _why(before, leg)), leg, seen)
             return self._restore(state, seen, now_s)
-        if not leg.ended:
-            return state
-        return replace(legs.merged(state), leg=None, leg_kind=None)
+        return without_leg(state) if leg.ended else state
 
     def _back(
         self,
@@ -189,56 +180,161 @@ class ExperimentMachine:
         if leg.outcome is not Outcome.ROLLED_BACK:
             # An entry that it restores was changed: the others are restored without it.
             return self._restore(ending(state, Outcome.ABORTED, _why(before, leg)), seen, now_s)
-        done = replace(legs.merged(state), leg=None, leg_kind=None)
-        return finished(done, now_s) if state.leg_kind is LegKind.RESTORE else done
+        restored = state.stage is Stage.RESTORING
+        return finished(state, now_s) if restored else without_leg(state)
 
     def _restore(self, state: ExperimentState, seen: Observation, now_s: float) -> ExperimentState:
         """Restore every OSD, then end."""
-        known = left_alone(state, seen.entries)
-        turned = legs.back(known, LegKind.RESTORE, [osd.osd_id for osd in known.osds])
+        turned = back(left_alone(state, seen.entries), state.arm_of)
         if turned.leg is None:
             return finished(turned, now_s)
         return replace(turned, stage=Stage.RESTORING)
 
 
-def _measuring(state: ExperimentState, view: View) -> ExperimentState:
-    seen = view.cluster
-    disturbed = seen.no_reports_reason or down(state, seen) or placement_groups(seen)
+# -- all OSDs are as the experiment left them
+
+
+def _in_order(state: ExperimentState, view: View) -> ExperimentState:
+    left = {n for arm in state.remaining for n in arm.osds}
+    if not left or _time_is_up(state, view):
+        return concluded(state, view.comparison, over=True)
+    dropped = state.changed - left
+    if dropped:
+        return back(state, dropped)
+    if state.stage is Stage.CHANGING:
+        due = [osd.osd_id for osd in state.osds if osd.osd_id in left - state.changed]
+        return change(state, due) if due else replace(state, stage=Stage.MEASURING)
+    disturbed = view.cluster.no_reports_reason or down(state, view.cluster)
+    disturbed = disturbed or placement_groups(view.cluster)
     if disturbed is not None:
         return waiting(state, disturbed)
-    if view.blocks == state.blocks:
-        return state
+    return state if view.blocks == state.blocks else _after_block(state, view)
+
+
+def _after_block(state: ExperimentState, view: View) -> ExperimentState:
     state = replace(state, blocks=view.blocks)
-    if state.stage is Stage.MEASURING and view.comparison is not None:
-        state = compared(state, view.comparison)
-    if state.ending is not None or state.blocks < state.request.plan.blocks:
-        return state
+    over = state.blocks >= state.request.plan.blocks
     if state.stage is Stage.MEASURING:
-        return concluded(state, view.comparison, over=True)
-    return replace(state, stage=Stage.CHANGING, blocks=0)
-
-
-def _without_processes(state: ExperimentState, seen: Observation) -> ExperimentState:
-    """An OSD of an arm that does not run the process of its change ends the experiment."""
-    lost = lost_processes(state, seen.cluster)
-    dead = crashed(state, lost, seen)
-    if dead:
-        reason = f'the process of {", ".join(map(own, dead))} exited unexpectedly'
-        return failed(state, (state.osd(n).arm for n in dead), reason)
-    if not lost:
-        return state
-    reason = f'{", ".join(map(own, lost))} restarted together with other OSDs'
-    return ending(state, Outcome.FAILED, reason)
+        return concluded(state, view.comparison, over=over)
+    return replace(state, stage=Stage.CHANGING, blocks=0) if over else state
 
 
 def _time_is_up(state: ExperimentState, view: View) -> bool:
     return view.elapsed_s >= state.request.max_duration_s
 
 
-def _why(before: RolloutState, leg: RolloutState) -> Optional[str]:
+def concluded(
+    state: ExperimentState, comparison: Optional[Comparison], *, over: bool
+) -> ExperimentState:
+    """Record the comparison, and end the experiment if it answers its question, or time is up."""
+    if comparison is not None:
+        state = with_arms(state, comparison.arms)
+    found = conclude(comparison, state.request.min_effect, over)
+    return state if found is None else ending(replace(state, conclusion=found), Outcome.DONE)
+
+
+def crashed(state: ExperimentState, osd_ids: Collection[int], reason: str) -> ExperimentState:
+    """These OSDs crashed or did not start with the strings of their arms, which ends it."""
+    arms = (
+        replace(arm, crashed=arm.crashed or not set(osd_ids).isdisjoint(arm.osds))
+        for arm in state.arms
+    )
+    conclusion = state.conclusion or Conclusion(Answer.FAILED)
+    return ending(replace(with_arms(state, arms), conclusion=conclusion), Outcome.FAILED, reason)
+
+
+# -- what happens to OSDs
+
+
+def changed_entries(state: ExperimentState, seen: Observation) -> Optional[str]:
+    """Description of externally changed entries that may cover an OSD of the experiment."""
+    rollout = as_rollout(state)
+    texts = (
+        f'{option} of {", ".join(whos[:8])} was changed outside this experiment'
+        for option, whos in (
+            (rollout.request.option, conflicting_entries(rollout, seen)),
+            (rollout.request.other_option, conflicts_in_other_option(rollout, seen)),
+        )
+        if whos
+    )
+    return clip('; '.join(texts)) or None
+
+
+def not_as_planned(state: ExperimentState, seen: Observation, limits: Limits) -> Optional[str]:
+    """Why the plan no longer matches the cluster; None if it does, as far as known."""
+    releases = {osd.osd_id: osd.release for osd in seen.cluster.osds}
+    for before in state.before.osds:
+        release = releases.get(before.osd_id)
+        if release not in {None, before.release}:
+            return (
+                f'osd.{before.osd_id} now runs {release}: the experiment was planned for '
+                f'{before.release}'
+            )
+    rollout = as_rollout(state)
+    for n, osd in rollout.by_id.items():
+        another = identity_mismatch(rollout, n, seen)
+        if another is not None:
+            return another
+        gone, running = absent(seen, n), seen.running.get(n)
+        long_s = limits.confirm_s if gone is Away.GONE else limits.boot_s
+        if gone is not None and seen.absent_s >= long_s:
+            return why_away(n, gone)
+        if osd.step is OsdStep.PENDING and running is not None and running.beats_config_store:
+            return overruled(rollout.request, n, running)
+    return None
+
+
+def down(state: ExperimentState, seen: Observation) -> Optional[str]:
+    """Why nothing is measured: an OSD is down. Placement groups show it later."""
+    for n in as_rollout(state).request.order:
+        info = seen.osd(n)
+        if info is None or not info.up:
+            return f'osd.{n} is down'
+    return None
+
+
+def lost_processes(state: ExperimentState, cluster: ClusterMap) -> tuple[int, ...]:
+    """OSDs in arms that lost their verified process, without those that were removed.
+
+    OSDs that a leg is changing are not included: the leg monitors them.
+    """
+    leg = {} if state.leg is None else state.leg.by_id
+    osds = [osd for osd in state.osds if osd.osd_id not in leg]
+    if state.stage is Stage.CHANGING:
+        osds += leg.values()
+    known = cluster.by_id
+    return tuple(
+        osd.osd_id
+        for osd in osds
+        if osd.step in CHANGED and osd.nonce_after is not None and osd.osd_id in known
+        for info in [known[osd.osd_id]]
+        if not (info.up and info.nonce == osd.nonce_after)
+    )
+
+
+def without_processes(state: ExperimentState, seen: Observation) -> ExperimentState:
+    """An OSD of an arm that does not run the process of its change ends the experiment."""
+    lost = lost_processes(state, seen.cluster)
+    if not lost:
+        return state
+    # Those that were not restarted together with OSDs outside their arms.
+    steps = () if state.leg is None else state.leg.osds
+    others = seen.moved - {osd.osd_id for osd in steps if osd.step is not OsdStep.PENDING}
+    alone = () if upgrading(seen) else [n for n in lost if others <= {*state.arm_of[n].osds}]
+    if alone:
+        reason = f'the process of {_named(alone)} exited unexpectedly'
+        return crashed(state, alone, reason)
+    return ending(state, Outcome.FAILED, f'{_named(lost)} restarted together with other OSDs')
+
+
+def _named(osd_ids: Iterable[int]) -> str:
+    return ', '.join(map(own, osd_ids))
+
+
+def _why(before: RolloutState, leg: RolloutState) -> str:
     """Why a leg failed, without the rollout's text about its rollback."""
     known = before.pending_conflict if before.ending is None else before.ending.reason
-    return known or leg.failure
+    return known or leg.failure or ''
 
 
 def _unverified(state: ExperimentState, leg: RolloutState, seen: Observation) -> ExperimentState:
@@ -253,3 +349,79 @@ def _unverified(state: ExperimentState, leg: RolloutState, seen: Observation) ->
     restored = with_osd(leg, replace(osd, step=OsdStep.RESTORED))
     reason = unverified(osd.osd_id, seen.running.get(osd.osd_id))
     return replace(failing(state, reason), leg=restored)
+
+
+# -- changes from outside
+
+#: Maximum number of commands in a text.
+_COMMANDS_MAX = 3
+
+
+def paused(state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
+    """Start no change and no measurement until `resumed`.
+
+    An OSD that is restarting is still monitored, and a failed one is restored first.
+    """
+    leg = None if state.leg is None else of_rollouts.paused(state.leg, actor, now_s)
+    reason = paused_text(actor) if leg is None else leg.paused_reason
+    return replace(state, leg=leg, paused_by=actor, paused_reason=reason, updated_s=now_s)
+
+
+def waits_for_operator(state: ExperimentState) -> bool:
+    leg = state.leg
+    return state.paused_by is not None or (leg is not None and of_rollouts.waits_for_operator(leg))
+
+
+def resumed(state: ExperimentState, now_s: float) -> ExperimentState:
+    """End a pause, and retry failed attempts."""
+    leg = None if state.leg is None else of_rollouts.resumed(state.leg, now_s)
+    return replace(state, leg=leg, paused_by=None, paused_reason=None, updated_s=now_s)
+
+
+def aborted(
+    state: ExperimentState,
+    actor: str,
+    now_s: float,
+    entries: Optional[Mapping[str, str]],
+    down: Collection[int],
+) -> ExperimentState:
+    """Restore every OSD, then end.
+
+    A second abort ends without that; raises OperationRefused while an OSD that may not start has
+    another entry than before. For ``entries`` and ``down`` see the same of rollouts.
+    """
+    reason, leg = f'aborted by {actor}', state.leg
+    osd = None if leg is None else unsafe(leg, down)
+    given_up = state.stage is Stage.RESTORING
+    if leg is not None and osd is not None:
+        if leg.direction is Direction.RECOVER:
+            leg = of_rollouts.aborted(leg, actor, now_s, entries, down)
+            given_up = leg.ended
+        elif given_up:
+            of_rollouts.refuse_while_deadly(leg, osd, entries)
+    if given_up:
+        left = f'{reason} before every OSD was restored: {_leftovers(state)}'
+        return finished(ending(state, Outcome.ABORTED), now_s, left)
+    stopping = ending(state, Outcome.ABORTED, reason)
+    if not state.off:
+        return finished(stopping, now_s)
+    leg = None if leg is None else replace(leg, paused_by=None, paused_reason=None)
+    return replace(stopping, leg=leg, paused_by=None, paused_reason=None, updated_s=now_s)
+
+
+def action_failed(
+    state: ExperimentState, action: Action, error: str, now_s: float
+) -> ExperimentState:
+    """The state after the cluster refused an action of the leg."""
+    assert state.leg is not None
+    leg = of_rollouts.action_failed(state.leg, action, error, now_s)
+    return replace(state, leg=leg, asked=leg.asked, updated_s=now_s)
+
+
+def _leftovers(state: ExperimentState) -> str:
+    """How an operator restores the remaining changes."""
+    rollout = as_rollout(without_leg(state))
+    commands = [f'"{restoring_command(rollout, n)}"' for n in sorted(state.off)]
+    more = len(commands) - _COMMANDS_MAX
+    shown = ', '.join(commands[:_COMMANDS_MAX]) + (f' and {more} more' if more > 0 else '')
+    return f'{shown}, then restart the OSD(s)'

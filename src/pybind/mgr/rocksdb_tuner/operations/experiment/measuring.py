@@ -1,24 +1,97 @@
-"""Measurements of an experiment, preserved over a failover."""
+"""The state and the measurements of an experiment, preserved over a failover."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Callable, NamedTuple, Optional
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Callable, NamedTuple, Optional
 
 from ...judge.arms import Comparison, Observed, compare
+from ...judge.evidence import Block
 from ...judge.records import block_length_s, warm_up_s
-from ...mgr.protocols import CommandError
+from ...mgr.protocols import CommandError, Store
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
+from ...store.stored import Quarantine, Stored
 from ..rollout.recording import Blocks
+from ..rollout.storage import contradictions as contradictions_of_leg
 from ..rollout.storage import rounded
 from .records import ExperimentState, Stage
-from .storage import ExperimentStorage, Measurements
 
 log = logging.getLogger(__name__)
+
+_PREFIX = 'experiment/'
+CURRENT = 'experiment/current'
+BLOCKS = 'experiment/blocks'
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """The measured blocks of one experiment."""
+
+    experiment_id: str
+    #: The baseline.
+    before: tuple[Block, ...] = ()
+    after: tuple[Block, ...] = ()
+
+
+class ExperimentStorage:
+    def __init__(self, store: Store) -> None:
+        self._quarantine = Quarantine(store)
+        self._current = Stored(store, CURRENT, ExperimentState, contradictions)
+        self._blocks = Stored(store, BLOCKS, Measurements)
+
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each quarantined text."""
+        return tuple(text for text in self._quarantine.problems() if f'"{_PREFIX}' in text)
+
+    def restore_readable(self, held: Callable[[ExperimentState], ExperimentState]) -> None:
+        """Restore quarantined data that is readable again, as once it was repaired.
+
+        An unfinished experiment is converted by ``held``.
+        """
+        known: dict[str, Stored[Any]] = {CURRENT: self._current, BLOCKS: self._blocks}
+
+        def converted(record: object) -> object:
+            if isinstance(record, ExperimentState) and not record.ended:
+                return held(record)
+            return record
+
+        self._quarantine.restore(known.get, converted)
+
+    def load(self) -> Optional[ExperimentState]:
+        """The last experiment; None before the first, or if it cannot be read."""
+        return self._quarantine.read(self._current)
+
+    def save(self, state: ExperimentState) -> None:
+        """Raises CommandError: then either this or the previous state is stored."""
+        self._current.save(state)
+
+    def load_blocks(self, experiment_id: str) -> Measurements:
+        """Nothing if they cannot be read, or are of another experiment."""
+        found = self._quarantine.read(self._blocks)
+        if found is None or found.experiment_id != experiment_id:
+            return Measurements(experiment_id)
+        return found
+
+    def save_blocks(self, found: Measurements) -> None:
+        """Raises CommandError."""
+        self._blocks.save(found)
+
+
+def contradictions(state: ExperimentState) -> Iterator[str]:
+    ids = [osd.osd_id for osd in state.osds]
+    if len(set(ids)) != len(ids) or set(ids) != state.arm_of.keys():
+        yield '"osds" does not match "request.plan"'
+    if {before.osd_id for before in state.before.osds} != {*ids, *state.request.plan.controls}:
+        yield '"before.osds" does not match "request.plan"'
+    if state.leg is not None and not set(state.leg.request.order) <= set(ids):
+        yield '"leg" has OSDs outside the experiment'
+    if state.ended != (state.outcome is not None) or (state.ended and state.leg is not None):
+        yield '"outcome" and "stage" contradict each other'
+    yield from contradictions_of_leg(state.leg) if state.leg is not None else ()
 
 
 class Progress(NamedTuple):
@@ -45,9 +118,9 @@ def measured_osds(state: ExperimentState) -> tuple[int, ...]:
 
     In the baseline, all OSDs.
     """
-    left = state.remaining
+    left = {n for arm in state.remaining for n in arm.osds} & state.changed
     baseline = state.stage in {Stage.PLANNED, Stage.BASELINE}
-    of_arms = (o.osd_id for o in state.osds if baseline or (o.changed and o.arm in left))
+    of_arms = (osd.osd_id for osd in state.osds if baseline or osd.osd_id in left)
     return (*of_arms, *state.request.plan.controls)
 
 
@@ -77,7 +150,7 @@ class Measuring:
         if self._compared[0] != len(known.after):
             request = state.request
             observed = Observed(
-                arms=dict(request.plan.arms),
+                arms=state.arms,
                 controls=request.plan.controls,
                 objective=request.objective,
                 min_effect=request.min_effect,

@@ -1,34 +1,39 @@
-"""Immutable state of an experiment: everything that is stored.
+"""The state of an experiment, and its transitions. Pure.
+
+Every change of OSDs is a leg: a rollout without a soak, of which there is at most one at a time.
+The leg of the stage `CHANGING` gives OSDs the option strings of their arms, each by its own entry.
+A leg of any other stage is a rollback: it restores own entries to exactly what was recorded before
+the experiment, and restarts the OSDs that may run anything else.
 
 Times are seconds since the epoch, for display only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from typing import Optional
 
-from ...judge.arms import ArmResult, Conclusion
-from ...judge.records import Predicted, SignalVerdict
+from ...judge.arms import Arm, Conclusion
+from ...plan.entries import own
 from ...plan.experiment_design import ExperimentPlan
-from ..phases import Outcome, Phase
-from ..rollout.records import AskedRestart, Before, RolloutState
+from ...plan.records import ChangeKind, ChangeRequest
+from ..phases import Outcome, Phase, clip, paused_text
+from ..rollout.records import (
+    UNCHANGED,
+    AskedRestart,
+    Before,
+    Ending,
+    OsdProgress,
+    OsdStep,
+    RolloutState,
+)
+from ..rollout.rollback import rolled_back
 
 #: Ids of experiments begin with this letter.
 EXPERIMENT = 'E'
-
-
-@dataclass(frozen=True)
-class ExperimentArm:
-    """One option string."""
-
-    #: Name of its profile; unique within the experiment.
-    name: str
-    #: The whole ``bluestore_rocksdb_options``. A release default is spelled out.
-    options: str
-    #: Predicted effect on the objective at the start; None: none.
-    predicted: Optional[Predicted] = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class ExperimentRequest:
     who: str
     #: The requester as in the audit log ("client.admin").
     actor: str
-    arms: tuple[ExperimentArm, ...]
+    #: Its arms have their results, too, once there are any.
     plan: ExperimentPlan
     #: The judged signal that arms are expected to improve.
     objective: str
@@ -56,8 +61,19 @@ class ExperimentRequest:
     workload: Optional[str] = None
     hardware: Optional[str] = None
 
-    def options(self, arm: str) -> str:
-        return next(one.options for one in self.arms if one.name == arm)
+    def change_of(self, experiment_id: str, osd_ids: Iterable[int]) -> ChangeRequest:
+        """The change of these OSDs, as one request; controls keep their options."""
+        strings = {n: arm.options for arm in self.plan.arms for n in arm.osds}
+        targets = tuple((n, strings.get(n, self.from_options)) for n in osd_ids)
+        return ChangeRequest(
+            recommendation_id=experiment_id,
+            kind=ChangeKind.SET_PROFILE,
+            who=self.who,
+            targets=targets,
+            order=tuple(n for n, _ in targets),
+            final_entries=tuple((own(n), string) for n, string in targets),
+            actor=self.actor,
+        )
 
 
 class Stage(str, Enum):
@@ -66,6 +82,7 @@ class Stage(str, Enum):
     BASELINE = 'baseline'
     #: OSDs get the option strings of their arms, one OSD at a time.
     CHANGING = 'changing'
+    #: With a leg: the OSDs of a dropped arm are restored.
     MEASURING = 'measuring'
     #: Every OSD is restored to its old option string, one OSD at a time.
     RESTORING = 'restoring'
@@ -75,8 +92,6 @@ class Stage(str, Enum):
     #: Ended by an operator.
     ABORTED = 'aborted'
 
-
-FINAL_STAGES = frozenset({Stage.DONE, Stage.FAILED, Stage.ABORTED})
 
 #: Stages as phases common to all operations.
 PHASES = {
@@ -89,50 +104,14 @@ PHASES = {
     Stage.FAILED: Phase.FAILED,
     Stage.ABORTED: Phase.ROLLED_BACK,
 }
+_ENDS = {
+    Outcome.DONE: Stage.DONE,
+    Outcome.FAILED: Stage.FAILED,
+    Outcome.ABORTED: Stage.ABORTED,
+}
 
-
-class LegKind(str, Enum):
-    #: OSDs get the option string of their arm.
-    CHANGE = 'change'
-    #: Some OSDs are restored, the experiment continues.
-    DROP = 'drop'
-    #: All OSDs are restored, then the experiment ends.
-    RESTORE = 'restore'
-
-
-@dataclass(frozen=True)
-class ExperimentOsd:
-    """One OSD of an arm."""
-
-    osd_id: int
-    arm: str
-    #: Whether its own entry has the option string of the arm.
-    changed: bool = False
-    #: The process that was found to run that; None: not known.
-    nonce: Optional[int] = None
-    #: Its own entry was changed externally and is kept.
-    left_alone: bool = False
-
-
-@dataclass(frozen=True)
-class DroppedArm:
-    """An arm that ended early."""
-
-    name: str
-    reason: str
-    #: Signals that were worse; empty if it ended for another reason.
-    signals: tuple[SignalVerdict, ...]
-    #: Measured blocks after the change until then.
-    block: int
-
-
-@dataclass(frozen=True)
-class ExperimentEnding:
-    """How the experiment ends once every OSD is restored."""
-
-    outcome: Outcome
-    #: None: it ended as planned.
-    reason: Optional[str] = None
+#: An OSD was changed, and its change is complete.
+CHANGED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSED})
 
 
 @dataclass(frozen=True)
@@ -141,8 +120,9 @@ class ExperimentState:
     request: ExperimentRequest
     #: Entries and options of every OSD of the experiment, controls included.
     before: Before
-    #: The OSDs of the arms, in the order in which they are changed.
-    osds: tuple[ExperimentOsd, ...]
+    #: The OSDs of the arms, in the order in which they are changed, without the leg under way. Left
+    #: behind: its own entry was changed externally and is kept.
+    osds: tuple[OsdProgress, ...]
     started_s: float
     updated_s: float
     ended_s: Optional[float] = None
@@ -151,21 +131,16 @@ class ExperimentState:
     blocks: int = 0
     #: The change of OSDs under way, and how many there were.
     leg: Optional[RolloutState] = None
-    leg_kind: Optional[LegKind] = None
     legs: int = 0
     #: The last requested restart, as long as it may still happen.
     asked: Optional[AskedRestart] = None
     #: How long managers had been active when it started: see `operations.stopwatch`.
     started_steady_s: float = 0.0
-    dropped: tuple[DroppedArm, ...] = ()
-    #: Arms with an OSD that crashed or did not start.
-    crashed: tuple[str, ...] = ()
-    #: The last comparison; empty before the first.
-    results: tuple[ArmResult, ...] = ()
     conclusion: Optional[Conclusion] = None
     #: An external change seen once; it counts when seen again.
     pending_conflict: Optional[str] = None
-    ending: Optional[ExperimentEnding] = None
+    #: How it ends once every OSD is restored; without a reason: as planned.
+    ending: Optional[Ending] = None
     paused_by: Optional[str] = None
     #: Why it waits; None: it does not wait.
     paused_reason: Optional[str] = None
@@ -187,7 +162,7 @@ class ExperimentState:
 
     @property
     def ended(self) -> bool:
-        return self.stage in FINAL_STAGES
+        return self.stage in _ENDS.values()
 
     @property
     def measured_blocks(self) -> int:
@@ -195,16 +170,153 @@ class ExperimentState:
         return self.blocks + (self.request.plan.blocks if self.legs else 0)
 
     @property
-    def remaining(self) -> tuple[str, ...]:
+    def arms(self) -> tuple[Arm, ...]:
+        return self.request.plan.arms
+
+    @cached_property
+    def arm_of(self) -> Mapping[int, Arm]:
+        """The arm of each of its OSDs."""
+        return {n: arm for arm in self.arms for n in arm.osds}
+
+    @property
+    def remaining(self) -> tuple[Arm, ...]:
         """Arms that were not dropped."""
-        dropped = {arm.name for arm in self.dropped}
-        return tuple(arm.name for arm in self.request.arms if arm.name not in dropped)
+        return tuple(arm for arm in self.arms if not arm.dropped)
+
+    @property
+    def changed(self) -> frozenset[int]:
+        """OSDs that run the option string of their arm."""
+        return frozenset(osd.osd_id for osd in self.osds if osd.step in CHANGED)
 
     @property
     def off(self) -> frozenset[int]:
         """OSDs that may not run their old option string, or may not start with it."""
-        changed = {osd.osd_id for osd in self.osds if osd.changed}
-        return frozenset(changed | set(() if self.leg is None else self.leg.request.order))
+        return self.changed.union(() if self.leg is None else self.leg.request.order)
 
-    def osd(self, osd_id: int) -> ExperimentOsd:
-        return next(osd for osd in self.osds if osd.osd_id == osd_id)
+
+# -- legs
+
+
+def as_rollout(state: ExperimentState) -> RolloutState:
+    """The leg under way, or all OSDs of the experiment between two legs, for evaluation only."""
+    if state.leg is not None:
+        return state.leg
+    controls = map(OsdProgress, state.request.plan.controls)
+    return replace(
+        _leg(state, (*state.osds, *controls)),
+        rollout_id=state.experiment_id,
+        stage=Phase.PROMOTING,
+        pending_conflict=state.pending_conflict,
+    )
+
+
+def change(state: ExperimentState, osd_ids: Iterable[int]) -> ExperimentState:
+    """Give each OSD the option string of its arm; in this order."""
+    return _with_leg(state, _leg(state, map(OsdProgress, osd_ids)))
+
+
+def back(state: ExperimentState, osd_ids: Collection[int]) -> ExperimentState:
+    """Restore those of these OSDs that may be changed; no leg afterwards if there is none."""
+    after = without_leg(state)
+    parts = [o for o in after.osds if o.osd_id in osd_ids and o.step not in UNCHANGED]
+    if not parts:
+        return after
+    actor = f'the experiment, of {len(parts)} OSD(s)'
+    leg = rolled_back(_leg(state, parts), actor, state.updated_s, paused_by=state.paused_by)
+    return _with_leg(after, leg)
+
+
+def without_leg(state: ExperimentState) -> ExperimentState:
+    """The OSDs as the leg left them."""
+    steps = {} if state.leg is None else state.leg.by_id
+    found = (steps.get(osd.osd_id, osd) for osd in state.osds)
+    osds = (replace(o, step=OsdStep.VERIFIED) if o.step in CHANGED else o for o in found)
+    return replace(state, leg=None, osds=tuple(osds))
+
+
+def possible_entries(state: ExperimentState, osd_id: int) -> frozenset[Optional[str]]:
+    """What the experiment may find in the own entry of an OSD that it changed."""
+    return frozenset({state.before.entry(own(osd_id)), state.arm_of[osd_id].options})
+
+
+def left_alone(state: ExperimentState, entries: Mapping[str, str]) -> ExperimentState:
+    """OSDs with an unexpected own entry are not restored."""
+    off = (osd.osd_id for osd in state.osds if osd.osd_id in state.off)
+    left = {n for n in off if entries.get(own(n)) not in possible_entries(state, n)}
+
+    def known(osds: tuple[OsdProgress, ...]) -> tuple[OsdProgress, ...]:
+        return tuple(replace(o, step=OsdStep.LEFT_BEHIND) if o.osd_id in left else o for o in osds)
+
+    leg = None if state.leg is None else replace(state.leg, osds=known(state.leg.osds))
+    return replace(state, osds=known(state.osds), leg=leg)
+
+
+def _with_leg(state: ExperimentState, leg: RolloutState) -> ExperimentState:
+    return replace(state, leg=leg, legs=state.legs + 1, pending_conflict=None, paused_reason=None)
+
+
+def _leg(state: ExperimentState, osds: Iterable[OsdProgress]) -> RolloutState:
+    progress = tuple(osds)
+    order = tuple(osd.osd_id for osd in progress)
+    return RolloutState(
+        rollout_id=f'{state.experiment_id}.{state.legs + 1}',
+        request=state.request.change_of(state.experiment_id, order),
+        before=replace(state.before, osds=tuple(state.before.by_id[n] for n in order)),
+        osds=progress,
+        started_s=state.updated_s,
+        updated_s=state.updated_s,
+        paused_by=state.paused_by,
+        asked=state.asked,
+        longest_boot_s=0.0 if state.leg is None else state.leg.longest_boot_s,
+    )
+
+
+# -- transitions
+
+
+def with_arms(state: ExperimentState, arms: Iterable[Arm]) -> ExperimentState:
+    plan = replace(state.request.plan, arms=tuple(arms))
+    return replace(state, request=replace(state.request, plan=plan))
+
+
+def waiting(state: ExperimentState, reason: str) -> ExperimentState:
+    return replace(state, paused_reason=clip(reason))
+
+
+def ending(state: ExperimentState, outcome: Outcome, reason: str = '') -> ExperimentState:
+    """Restore every OSD, then end like this; the first ending is kept."""
+    if state.ending is not None:
+        return state
+    return replace(state, ending=Ending(outcome, clip(reason)))
+
+
+def failing(state: ExperimentState, reason: str) -> ExperimentState:
+    """End as failed. The reason of an earlier ending comes first, and an abort stays an abort."""
+    end = state.ending or Ending(Outcome.FAILED, '')
+    outcome = Outcome.FAILED if end.outcome is Outcome.DONE else end.outcome
+    text = '; '.join(filter(None, (end.reason, reason)))
+    return replace(state, ending=Ending(outcome, clip(text)))
+
+
+def finished(state: ExperimentState, now_s: float, leftovers: str = '') -> ExperimentState:
+    """The final state; ``leftovers``: what was not restored."""
+    end = state.ending or Ending(Outcome.DONE, '')
+    outcome = Outcome.FAILED if leftovers and end.outcome is Outcome.DONE else end.outcome
+    return replace(
+        without_leg(state),
+        stage=Stage.FAILED if leftovers else _ENDS[outcome],
+        outcome=outcome,
+        failure=clip('; '.join(filter(None, (end.reason, leftovers)))) or None,
+        ending=None,
+        pending_conflict=None,
+        paused_by=None,
+        paused_reason=None,
+        updated_s=now_s,
+        ended_s=now_s,
+    )
+
+
+def stamped(old: ExperimentState, new: ExperimentState, now_s: float) -> ExperimentState:
+    if new.paused_by is not None and not new.ended and new.leg is None:
+        new = replace(new, paused_reason=paused_text(new.paused_by))
+    return new if new == old else replace(new, updated_s=now_s)

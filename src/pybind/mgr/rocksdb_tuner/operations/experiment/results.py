@@ -9,6 +9,7 @@ from typing import Optional
 from ...advise.experimented import known_arms
 from ...advise.records import MeasuredArm
 from ...judge.arms import Answer, Conclusion, Contrast
+from ...judge.records import Effect
 from ...judge.signals import signal_named
 from ...judge.statistics import percent
 from ...units import format_effect
@@ -25,31 +26,33 @@ def in_words(state: ExperimentState) -> Optional[str]:
     least = state.request.min_effect
     if found.answer is Answer.WINNER:
         return ' '.join(_winner(state, found))
+    crashed = ' or '.join(arm.name for arm in state.arms if arm.crashed)
     # A bound in percent is not rounded down.
     within = math.ceil(round(100 * (least if found.within is None else found.within), 6))
     return {
         Answer.NO_DIFFERENCE: f'No arm differs from the old options by more than {within}%.',
         Answer.NO_GAIN: f'No arm is better than the old options by {least:.0%} or more.',
         Answer.UNCLEAR: 'The measurements do not show which option string is better.',
-        Answer.FAILED: f'An OSD with {" or ".join(found.failed)} crashed or did not start.',
+        Answer.FAILED: f'An OSD with {crashed} crashed or did not start.',
     }[found.answer]
 
 
 def _winner(state: ExperimentState, found: Conclusion) -> Iterator[str]:
-    gain = ''
-    if found.gain is not None:
-        title = signal_named(state.request.objective).title
-        gain = f': {title} {format_effect(*in_percent(found.gain))}'
-    yield f'{found.winner} is better than the old options{gain}.'
-    if found.runner_up is not None and found.lead is not None:
+    arm = next(arm for arm in state.arms if arm.name == found.winner)
+    title = signal_named(state.request.objective).title
+    yield (
+        f'{arm.name} is better than the old options: {title} '
+        f'{format_effect(*in_percent(arm.gain))}.'
+    )
+    if found.lead is not None:
         yield (
             f'It is ahead of {found.runner_up}.'
             if found.lead.below
             else f'The measurements do not show whether it is better than {found.runner_up}.'
         )
-    if found.unproven:
-        titles = ', '.join(signal_named(name).title for name in found.unproven)
-        yield f'Not shown to be no worse: {titles}.'
+    unproven = ', '.join(signal_named(signal.name).title for signal in arm.of(Effect.UNCLEAR))
+    if unproven:
+        yield f'Not shown to be no worse: {unproven}.'
 
 
 def in_percent(
@@ -65,8 +68,9 @@ def in_percent(
 def record_of(state: ExperimentState) -> HistoryRecord:
     """The history record of an ended experiment."""
     request, conclusion = state.request, state.conclusion
-    estimate, low, high = in_percent(None if conclusion is None else conclusion.gain)
-    predicted = {arm.name: arm.predicted for arm in request.arms}
+    winner = None if conclusion is None else conclusion.winner
+    gains = {arm.name: arm.gain for arm in state.arms}
+    estimate, low, high = in_percent(None if winner is None else gains[winner])
     return HistoryRecord(
         rollout_id=state.experiment_id,
         time_s=state.started_s,
@@ -81,18 +85,18 @@ def record_of(state: ExperimentState) -> HistoryRecord:
         prediction=None,
         measured=in_words(state),
         experiment=ExperimentResult(
-            arms=tuple((arm.name, arm.options) for arm in request.arms),
+            arms=tuple((arm.name, arm.options) for arm in state.arms),
             objective=request.objective,
             min_effect=request.min_effect,
             answer=None if conclusion is None else conclusion.answer,
-            winner=None if conclusion is None else conclusion.winner,
+            winner=winner,
             gain_percent=estimate,
             gain_low_percent=low,
             gain_high_percent=high,
-            dropped=tuple((arm.name, arm.reason) for arm in state.dropped),
+            dropped=tuple((arm.name, arm.why_dropped) for arm in state.arms if arm.dropped),
             effects=tuple(
-                ArmOutcome(arm.name, *in_percent(arm.gain), predicted.get(arm.name))
-                for arm in state.results
+                ArmOutcome(arm.name, *in_percent(arm.gain), arm.predicted)
+                for arm in state.arms
                 if arm.gain is not None
             ),
             release=request.release,

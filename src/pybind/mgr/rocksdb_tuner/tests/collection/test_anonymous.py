@@ -254,6 +254,5 @@ def test_each_name_has_one_replacement_everywhere() -> None:
     assert (third.recommendation_id, last.recommendation_id) == ('host-2-0a1b2c', '')
     assert shown.experiment.failure is None
     assert shown.experiment.experiment_id == 'E7'
-    best, other = (arm.name for arm in shown.experiment.request.arms[:2])
-    assert {arm.name for arm in shown.experiment.results} == {best, other}
+    assert len({arm.name for arm in shown.experiment.arms}) == 2
     assert not re.search('alice|bob|node|berlin|cellar|closet|zq', repr(shown))

@@ -11,6 +11,7 @@ from typing import Literal
 import pytest
 
 from rocksdb_tuner.judge.arms import (
+    Arm,
     Comparison,
     Contrast,
     Observed,
@@ -20,20 +21,19 @@ from rocksdb_tuner.judge.arms import (
     objective_rate,
 )
 from rocksdb_tuner.judge.evidence import NOTHING, Block, Measured
-from rocksdb_tuner.judge.records import Effect
+from rocksdb_tuner.judge.records import Effect, SignalVerdict
 from rocksdb_tuner.judge.signals import experiment_limits, judged_signals
 
 OBJECTIVE = 'kv_sync_ms_per_txn'
-ARMS = {'a': (0, 1), 'b': (2, 3)}
+SLOW = SignalVerdict('slow_ops', Effect.WORSE, 40.0)
+ARMS = (Arm('a', '', osds=(0, 1)), Arm('b', '', osds=(2, 3)))
 CONTROLS = tuple(range(4, 12))
 
 
-def block(
-    rng: random.Random, arms: Mapping[str, tuple[int, ...]], effects: Mapping[str, float]
-) -> Block:
+def block(rng: random.Random, effects: Mapping[str, float]) -> Block:
     """OSDs that scatter by 1%, all of them by 20% together; effects are on kv_sync."""
     together = rng.gauss(0, 0.2)
-    arm_of = {n: arm for arm, osds in arms.items() for n in osds}
+    arm_of = {n: arm.name for arm in ARMS for n in arm.osds}
     return Block(
         {
             n: Measured(
@@ -50,8 +50,8 @@ def block(
 
 def observed(effects: Mapping[str, float], blocks: int = 4, seed: int = 1) -> Observed:
     rng = random.Random(seed)
-    before = tuple(block(rng, {}, {}) for _ in range(blocks))
-    after = tuple(block(rng, ARMS, effects) for _ in range(blocks))
+    before = tuple(block(rng, {}) for _ in range(blocks))
+    after = tuple(block(rng, effects) for _ in range(blocks))
     return Observed(ARMS, CONTROLS, OBJECTIVE, 0.1, blocks, before, after)
 
 
@@ -68,12 +68,20 @@ def effects(found: Comparison, signal: str = OBJECTIVE) -> dict[str, Effect]:
     return {a.name: one.effect for a in found.arms for one in a.signals if one.name == signal}
 
 
+def dropped(found: Comparison) -> dict[str, list[str]]:
+    """The signals for which each arm is dropped."""
+    for arm in found.arms:
+        assert (arm.dropped_after == found.blocks) is arm.dropped
+        assert arm.dropped is bool(arm.of(Effect.WORSE))
+    return {arm.name: [one.name for one in arm.of(Effect.WORSE)] for arm in found.arms}
+
+
 def test_better_and_equal_are_distinguished() -> None:
     """An arm that is 20% better, and one without an effect."""
     found = compare(observed({'a': -0.2}))
     assert effects(found) == {'a': Effect.BETTER, 'b': Effect.SAME}
     assert found.pairs['a', 'b'].below
-    assert found.pairs['b', 'a'].above
+    assert (found.pairs['b', 'a'].low or 0.0) > 0
     gain = found.arms[0].gain
     assert gain is not None
     assert gain.low is not None
@@ -86,20 +94,31 @@ def test_better_and_equal_are_distinguished() -> None:
 def test_only_worse_arms_are_dropped() -> None:
     """Worse by more than the tolerance, in the objective or in a guard."""
     found = compare(observed({'b': 0.2}))
-    assert [arm.worse for arm in found.arms] == [(), (OBJECTIVE,)]
+    assert dropped(found) == {'a': [], 'b': [OBJECTIVE]}
     guarded = compare(replace(observed({'b': 0.2}), objective='op_w_latency_ms'))
-    assert [arm.worse for arm in guarded.arms] == [(), (OBJECTIVE,)]
+    assert dropped(guarded) == {'a': [], 'b': [OBJECTIVE]}
     assert effects(guarded)['a'] is Effect.SAME
     guarded = compare(replace(observed({'a': -0.2}), objective='op_w_latency_ms'))
     assert effects(guarded)['a'] is Effect.BETTER
+
+
+def test_dropped_arm_keeps_its_result() -> None:
+    seen = observed({'b': 0.2}, blocks=8)
+    first = compare(replace(seen, after=seen.after[:3]))
+    later = compare(replace(seen, arms=first.arms))
+    assert later.arms[1] == first.arms[1]
+    assert later.arms[0] != first.arms[0]
+    assert first.arms[1].why_dropped.startswith('worse: kv_sync time per write +2')
+    slow = replace(first.arms[1], signals=(SLOW,))
+    assert slow.why_dropped == 'worse: spans with slow requests +40%'
 
 
 def test_tolerated_change_is_not_worse() -> None:
     """5% is above nothing with certainty, and below the tolerance."""
     found = compare(observed({'a': 0.05}, blocks=8))
     assert found.arms[0].gain is not None
-    assert found.arms[0].gain.above
-    assert not found.arms[0].worse
+    assert (found.arms[0].gain.low or 0.0) > 0
+    assert not found.arms[0].dropped
 
 
 def test_effect_between_zero_and_the_minimum_is_unclear() -> None:
@@ -134,13 +153,13 @@ def test_blocks_with_fewer_than_two_controls_do_not_count() -> None:
 
 def test_too_few_osds_bound_nothing() -> None:
     """An estimate without an interval decides nothing."""
-    found = replace(observed({'a': 0.5}), arms={'a': (0, 1)}, controls=(4, 5))
+    found = replace(observed({'a': 0.5}), arms=ARMS[:1], controls=(4, 5))
     result = compare(found)
     gain = result.arms[0].gain
     assert gain is not None
     assert gain.low is None
     assert gain.furthest is None
-    assert (gain.above, gain.below, gain.within(9.0)) == (False, False, False)
+    assert (gain.below, gain.within(9.0)) == (False, False)
     reported = next(one for one in result.arms[0].signals if one.name == OBJECTIVE)
     assert (reported.effect, reported.low_percent, reported.high_percent) == (
         Effect.UNCLEAR,
@@ -176,7 +195,7 @@ def test_slow_requests_of_one_arm_drop_it() -> None:
     found = observed({}, blocks=8)
     bad = compare(replace(found, after=slow((0, 1), found.after)))
     assert effects(bad, 'slow_ops') == {'a': Effect.WORSE, 'b': Effect.SAME}
-    assert bad.arms[0].worse == ('slow_ops',)
+    assert dropped(bad) == {'a': ['slow_ops'], 'b': []}
     everywhere = slow(tuple(range(12)), found.after)
     earlier = slow((0, 1), found.before)
     for same in (
@@ -198,7 +217,7 @@ def test_slow_requests_at_the_same_times_are_rarely_blamed_on_an_arm() -> None:
         )
         seen = Observed(ARMS, CONTROLS, OBJECTIVE, 0.1, 30, blocks[:4])
         looks = (compare(replace(seen, after=blocks[4 : 4 + n])) for n in range(3, 31, 3))
-        wrong += any(arm.worse for found in looks for arm in found.arms)
+        wrong += any(arm.dropped for found in looks for arm in found.arms)
     assert wrong <= 1
 
 

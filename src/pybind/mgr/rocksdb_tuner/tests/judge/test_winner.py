@@ -7,14 +7,12 @@ from typing import Optional
 
 from rocksdb_tuner.judge.arms import (
     Answer,
-    ArmResult,
+    Arm,
     Comparison,
     Conclusion,
     Contrast,
     conclude,
-    to_end,
 )
-from rocksdb_tuner.judge.records import Effect, SignalVerdict
 
 #: Contrasts by their conclusion.
 BETTER = Contrast(-0.2, -0.25, -0.15)
@@ -24,13 +22,13 @@ NOT_BETTER = Contrast(0.1, -0.05, 0.25)
 UNBOUNDED = Contrast(-0.1)
 
 
-def arm(name: str, gain: Optional[Contrast], guard: Effect = Effect.SAME) -> ArmResult:
-    return ArmResult(name, gain, (SignalVerdict('op_w_latency_ms', guard),))
+def arm(name: str, gain: Optional[Contrast], dropped: bool = False) -> Arm:
+    return Arm(name, '', gain=gain, dropped_after=1 if dropped else None)
 
 
-def compared(*arms: ArmResult, lead: Contrast = BETTER) -> Comparison:
+def compared(*arms: Arm, lead: Contrast = BETTER, blocks: int = 3) -> Comparison:
     names = [a.name for a in arms]
-    return Comparison(arms, {(a, b): lead for a in names for b in names if a != b})
+    return Comparison(arms, {(a, b): lead for a in names for b in names if a != b}, blocks)
 
 
 def concluded(comparison: Comparison, over: bool = False) -> Optional[Conclusion]:
@@ -44,11 +42,17 @@ def answer(comparison: Comparison, over: bool = False) -> Optional[Answer]:
 
 def test_clear_winner_ends_the_experiment_at_once() -> None:
     """Better than the old set, and ahead of the runner-up."""
-    found = concluded(compared(arm('a', SAME), arm('b', BETTER, Effect.UNCLEAR)))
-    assert found == Conclusion(
-        Answer.WINNER, 'b', BETTER, 'a', BETTER, unproven=('op_w_latency_ms',)
-    )
-    assert concluded(compared(arm('a', BETTER))) == Conclusion(Answer.WINNER, 'a', BETTER)
+    found = concluded(compared(arm('a', SAME), arm('b', BETTER)))
+    assert found == Conclusion(Answer.WINNER, 'b', 'a', BETTER)
+    assert concluded(compared(arm('a', BETTER))) == Conclusion(Answer.WINNER, 'a')
+
+
+def test_first_blocks_conclude_nothing_before_the_end() -> None:
+    early = compared(arm('a', BETTER), blocks=2)
+    assert answer(early) is None
+    assert answer(early, over=True) is Answer.WINNER
+    assert conclude(None, 0.1, over=False) is None
+    assert conclude(None, 0.1, over=True) == Conclusion(Answer.UNCLEAR)
 
 
 def test_equally_good_runner_up_does_not_delay_the_winner() -> None:
@@ -74,7 +78,7 @@ def test_no_difference_is_a_result_with_a_bound() -> None:
 def test_no_possible_improvement_is_a_result() -> None:
     """Each is the same or worse, or all have ended."""
     assert answer(compared(arm('a', SAME), arm('b', NOT_BETTER))) is Answer.NO_GAIN
-    assert answer(compared(arm('a', BETTER, Effect.WORSE))) is Answer.NO_GAIN
+    assert answer(compared(arm('a', BETTER, dropped=True))) is Answer.NO_GAIN
 
 
 def test_minimum_gain_is_a_share_of_the_old_figure() -> None:
@@ -95,7 +99,7 @@ def test_inconclusive_is_a_result_only_at_the_end() -> None:
 
 def test_arm_without_known_effect_does_not_prevent_a_winner_at_the_end() -> None:
     """The unknown arm holds it up until then."""
-    found = Comparison((arm('a', BETTER), arm('b', None)), {})
+    found = Comparison((arm('a', BETTER), arm('b', None)), {}, 3)
     assert answer(found) is None
     reported = concluded(found, over=True)
     assert reported is not None
@@ -104,7 +108,5 @@ def test_arm_without_known_effect_does_not_prevent_a_winner_at_the_end() -> None
 
 def test_dropped_arm_does_not_win() -> None:
     """However well it does in the objective."""
-    found = compared(arm('a', BETTER, Effect.WORSE), arm('b', BETTER), arm('c', SAME))
-    assert to_end(found) == ('a',)
-    reported = conclude(found, 0.1, over=False, ended=('b',))
-    assert reported == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))
+    found = compared(arm('a', BETTER, dropped=True), arm('c', SAME))
+    assert concluded(found) == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))

@@ -99,7 +99,7 @@ def test_number_of_series_is_bounded_as_documented(name: str) -> None:
         + 60
     )
     for experiment in experiments.all_states().values():
-        arms = 4 * len(experiment.request.arms)
+        arms = 4 * len(experiment.arms)
         assert len(series(replace(snapshot, experiment=experiment))) < bound + arms
 
 

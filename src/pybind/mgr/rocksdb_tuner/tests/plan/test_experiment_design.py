@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocksdb_tuner.judge.arms import Arm
 from rocksdb_tuner.judge.noise import Noise
 from rocksdb_tuner.judge.signals import experiment_limits
 from rocksdb_tuner.mgr.records import FailureDomain
@@ -28,7 +29,8 @@ from rocksdb_tuner.plan.order import Candidate, choose, usable
 
 QUIET = Noise(0.01, 0.005)
 LOUD = Noise(0.02, 0.028)
-TERMS = Terms(('a', 'b'), 'kv_sync_ms_per_txn', 600.0, 300.0)
+ARMS = tuple(Arm(name, '') for name in 'abcde')
+TERMS = Terms(ARMS[:2], 'kv_sync_ms_per_txn', 600.0, 300.0)
 
 
 def group(osds: int, hosts: int = 10) -> list[Candidate]:
@@ -76,7 +78,7 @@ def test_every_plan_keeps_its_terms(
     osds: int, hosts: int, arms: int, block: float, persistent: float
 ) -> None:
     """Share, time, failure domains, controls, and the detectable effect."""
-    terms = replace(TERMS, arms=tuple('abcde'[:arms]))
+    terms = replace(TERMS, arms=ARMS[:arms])
     noises = {terms.objective: Noise(block, persistent)}
     found = plan_experiment(group(osds, hosts), terms, noises)
     if isinstance(found, Refusal):
@@ -85,8 +87,8 @@ def test_every_plan_keeps_its_terms(
     assert found.duration_s <= terms.max_duration_s
     assert found.detectable <= terms.min_effect
     assert found.unsafe_detectable <= experiment_limits().unsafe
-    columns = [of_arm for _, of_arm in found.arms]
-    assert tuple(name for name, _ in found.arms) == terms.arms
+    columns = [arm.osds for arm in found.arms]
+    assert tuple(replace(arm, osds=()) for arm in found.arms) == terms.arms
     assert sorted(found.changed) == sorted(n for column in columns for n in column)
     assert len(set(found.changed)) == len(found.changed) <= terms.share * osds
     assert not set(found.changed) & set(found.controls)
@@ -99,7 +101,7 @@ def test_every_plan_keeps_its_terms(
 def test_quiet_osds_need_only_the_minimum() -> None:
     """Two OSDs in each arm, and three blocks."""
     found = planned()
-    assert [len(osds) for _, osds in found.arms] == [2, 2]
+    assert [len(arm.osds) for arm in found.arms] == [2, 2]
     assert (len(found.controls), found.blocks) == (16, 3)
     assert found.duration_s == (3 + 1 + 3) * 600
 

@@ -6,18 +6,16 @@ import math
 from dataclasses import replace
 
 from rocksdb_tuner.advise.experiment_plan import PlannedExperiment, Question, plan_for
-from rocksdb_tuner.judge.arms import Answer, ArmResult, Conclusion, Contrast
+from rocksdb_tuner.judge.arms import Answer, Arm, Conclusion, Contrast
 from rocksdb_tuner.judge.records import Effect, Predicted, SignalVerdict
 from rocksdb_tuner.operations.experiment.records import (
-    DroppedArm,
-    ExperimentArm,
-    ExperimentOsd,
     ExperimentRequest,
     ExperimentState,
     Stage,
+    with_arms,
 )
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.records import Before, OsdBefore
+from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdProgress, OsdStep
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 
 from ..advise.experiment_builders import grounds
@@ -40,7 +38,15 @@ def impossible() -> PlannedExperiment:
 
 def plan() -> ExperimentPlan:
     return ExperimentPlan(
-        arms=((BEST, (1, 4)), (OTHER, (2, 7))),
+        arms=(
+            Arm(
+                BEST,
+                LZ4,
+                Predicted('kv_sync thread time per write', -30.0, -10.0),
+                osds=(1, 4),
+            ),
+            Arm(OTHER, MERGED, osds=(2, 7)),
+        ),
         controls=CONTROLS,
         blocks=6,
         settle_blocks=2,
@@ -54,10 +60,6 @@ def request() -> ExperimentRequest:
     return ExperimentRequest(
         who='osd/class:ssd',
         actor='client.admin',
-        arms=(
-            ExperimentArm(BEST, LZ4, Predicted('kv_sync thread time per write', -30.0, -10.0)),
-            ExperimentArm(OTHER, MERGED),
-        ),
         plan=plan(),
         objective=OBJECTIVE,
         min_effect=0.1,
@@ -77,13 +79,13 @@ def contrast(*percents: float) -> Contrast:
 
 def baseline() -> ExperimentState:
     """Nothing is changed yet."""
-    arms = {1: BEST, 2: OTHER, 4: BEST, 7: OTHER}
-    ids = (*arms, *CONTROLS)
+    changed = plan().changed
+    ids = (*changed, *CONTROLS)
     return ExperimentState(
         experiment_id='E7',
         request=request(),
         before=Before((), tuple(OsdBefore(n, PACIFIC_DEFAULT, 'default', 'pacific') for n in ids)),
-        osds=tuple(ExperimentOsd(n, arm) for n, arm in arms.items()),
+        osds=tuple(map(OsdProgress, changed)),
         started_s=NOW_S - 9000,
         updated_s=NOW_S - 2,
         stage=Stage.BASELINE,
@@ -100,17 +102,20 @@ def measuring() -> ExperimentState:
         SignalVerdict('slow_ops', Effect.UNCLEAR),
     )
     worse = SignalVerdict(OBJECTIVE, Effect.WORSE, 31.0, 18.2, 45.9)
+    best, other = started.arms
+    other = replace(other, gain=contrast(31.0, 18.2, 45.9), signals=(worse,), dropped_after=4)
+    state = with_arms(
+        started, (replace(best, gain=contrast(-12.5, -27.1, 4.3), signals=signals), other)
+    )
     return replace(
-        started,
-        osds=tuple(replace(osd, changed=osd.arm == BEST) for osd in started.osds),
+        state,
+        osds=tuple(
+            replace(osd, step=OsdStep.RESTORED if osd.osd_id in other.osds else OsdStep.VERIFIED)
+            for osd in started.osds
+        ),
         stage=Stage.MEASURING,
         legs=2,
         blocks=5,
-        results=(
-            ArmResult(BEST, contrast(-12.5, -27.1, 4.3), signals),
-            ArmResult(OTHER, contrast(31.0, 18.2, 45.9), (worse,)),
-        ),
-        dropped=(DroppedArm(OTHER, 'worse: kv_sync time per write', (worse,), 4),),
     )
 
 
@@ -122,24 +127,25 @@ def ended(answer: Answer = Answer.WINNER) -> ExperimentState:
     """Everything is restored."""
     state = measuring()
     won = answer is Answer.WINNER
-    better = SignalVerdict(OBJECTIVE, Effect.BETTER, -12.5, -18.1, -6.3)
+    signals = (
+        SignalVerdict(OBJECTIVE, Effect.BETTER, -12.5, -18.1, -6.3),
+        SignalVerdict('slow_ops', Effect.UNCLEAR),
+    )
     conclusion = Conclusion(
         answer,
         winner=BEST if won else None,
-        gain=contrast(-12.5, -18.1, -6.3) if won else None,
         runner_up=OTHER if won else None,
         lead=contrast(-33.0, -41.0, -20.0) if won else None,
         within=0.07 if answer is Answer.NO_DIFFERENCE else None,
-        unproven=('slow_ops',) if won else (),
-        failed=(OTHER,) if answer is Answer.FAILED else (),
     )
     failed = answer is Answer.FAILED
+    best, other = state.arms
+    best = replace(best, gain=contrast(-12.5, -18.1, -6.3), signals=signals)
+    state = with_arms(state, (best, replace(other, crashed=failed)))
     return replace(
         state,
-        osds=tuple(replace(osd, changed=False) for osd in state.osds),
+        osds=tuple(replace(osd, step=OsdStep.RESTORED) for osd in state.osds),
         stage=Stage.FAILED if failed else Stage.DONE,
-        results=(ArmResult(BEST, contrast(-12.5, -18.1, -6.3), (better,)), state.results[1]),
-        crashed=(OTHER,) if failed else (),
         conclusion=conclusion,
         outcome=Outcome.FAILED if failed else Outcome.DONE,
         failure='osd.2 did not come back within 300 s' if failed else None,

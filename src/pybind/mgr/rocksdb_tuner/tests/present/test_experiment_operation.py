@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.rollout.records import in_flight
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.present.operations import LastOperations, next_step, next_step_of_experiment
-from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun
+from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun, changing
 
 from . import samples
 
@@ -23,11 +23,7 @@ def states() -> dict[str, ExperimentState]:
     run.begin()
     found = {'baseline': run.come_to(lambda state: state.stage is Stage.BASELINE)}
     found['changing'] = run.come_to(
-        lambda state: (
-            state.leg_kind is LegKind.CHANGE
-            and state.leg is not None
-            and in_flight(state.leg) is not None
-        )
+        lambda state: changing(state) and state.leg is not None and in_flight(state.leg) is not None
     )
     found['measuring'] = run.come_to(lambda state: state.stage is Stage.MEASURING)
     found['restoring'] = run.come_to(lambda state: state.stage is Stage.RESTORING)

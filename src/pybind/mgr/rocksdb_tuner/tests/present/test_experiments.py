@@ -23,7 +23,7 @@ from rocksdb_tuner.present.experiment import (
 from rocksdb_tuner.present.operations import LastOperations
 
 from . import experiment_samples as experiments
-from .experiment_samples import BEST, OTHER
+from .experiment_samples import BEST, OBJECTIVE
 from .samples import small_cluster
 from .test_documents import validator
 
@@ -146,7 +146,7 @@ def test_arms_have_their_osds_verdicts_and_drops() -> None:
     assert first['predicted']['low_percent'] == -30
     assert (second['osds'], second['verdict'], second['predicted']) == ([2, 7], 'worse', None)
     assert second['dropped'] == {
-        'reason': 'worse: kv_sync time per write',
+        'reason': 'worse: kv_sync time per write +31% (+18 to +46%)',
         'signals': ['kv_sync_ms_per_txn'],
         'block': 4,
     }
@@ -191,10 +191,10 @@ def test_winner_is_announced_before_its_osds_are_restored() -> None:
 def test_uncertain_lead_is_not_claimed() -> None:
     state = experiments.ended()
     assert state.conclusion is not None
-    close = replace(state.conclusion, lead=experiments.contrast(-3.0, -9.0, 4.0), unproven=())
+    close = replace(state.conclusion, lead=experiments.contrast(-3.0, -9.0, 4.0))
     text = summary_of(replace(state, conclusion=close))
-    assert text.endswith('The measurements do not show whether it is better than merged.')
-    alone = replace(state.conclusion, lead=None, runner_up=None, unproven=())
+    assert 'The measurements do not show whether it is better than merged.' in text
+    alone = replace(state.conclusion, lead=None, runner_up=None)
     assert 'merged' not in summary_of(replace(state, conclusion=alone))
 
 
@@ -212,12 +212,12 @@ def test_next_step_is_named() -> None:
 
 
 def test_verdicts_of_arms() -> None:
-    assert arm_verdict(experiments.ended(Answer.FAILED), OTHER) is ArmVerdict.FAILED
-    assert arm_verdict(experiments.ended(), BEST) is ArmVerdict.BETTER
+    best, other = experiments.ended(Answer.FAILED).arms
+    assert arm_verdict(other, OBJECTIVE) is ArmVerdict.FAILED
+    assert arm_verdict(best, OBJECTIVE) is ArmVerdict.BETTER
     state = experiments.measuring()
-    assert arm_verdict(replace(state, dropped=()), OTHER) is ArmVerdict.WORSE
-    bare = replace(state.results[0], signals=())
-    assert arm_verdict(replace(state, results=(bare,)), BEST) is None
+    assert arm_verdict(state.arms[1], OBJECTIVE) is ArmVerdict.WORSE
+    assert arm_verdict(replace(best, signals=()), OBJECTIVE) is None
     assert state.measured_blocks == 11
     assert experiments.baseline().measured_blocks == 2
 
@@ -235,7 +235,7 @@ def test_history_has_the_result_of_an_experiment() -> None:
         10,
     )
     assert found['arms'][0]['low_percent'] == pytest.approx(-18.1)
-    assert found['arms'][1]['dropped'] == 'worse: kv_sync time per write'
+    assert found['arms'][1]['dropped'] == 'worse: kv_sync time per write +31% (+18 to +46%)'
     text = views.show('history', snapshot.history, 'plain')
     assert 'Arms:      lz4-64x16m-2025, merged' in text
     assert 'Dropped:   merged: worse' in text

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.experiment.records import LegKind
 from rocksdb_tuner.operations.phases import Outcome, Permission
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
-from rocksdb_tuner.tests.operations.experiment.conftest import plan, request
+from rocksdb_tuner.tests.operations.experiment.conftest import changing, plan, request
 from rocksdb_tuner.tests.operations.rollout.conftest import Clients, set_profile
 from rocksdb_tuner.tuner import Tuner
 
@@ -97,7 +96,7 @@ def test_experiment_is_driven_controlled_and_shown(manager: Manager) -> None:
     control = manager.control
     started = control.start_experiment(request(plan(blocks=2)))
     assert started.experiment_id == 'E1'
-    manager.until(lambda: control.experiment.state.leg_kind is LegKind.CHANGE)  # type: ignore[union-attr]
+    manager.until(lambda: changing(control.experiment.state))  # type: ignore[arg-type]
     control.pause('client.a')
     assert manager.tuner.snapshot.experiment is not None
     manager.tick()

@@ -6,14 +6,13 @@ from typing import Callable, Optional
 
 import pytest
 
+from rocksdb_tuner.judge.arms import Arm
 from rocksdb_tuner.observe.details import read_slow_events
 from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.records import (
-    ExperimentArm,
     ExperimentRequest,
     ExperimentState,
-    LegKind,
     Stage,
 )
 from rocksdb_tuner.operations.experiment.results import record_of
@@ -44,7 +43,7 @@ def plan(
     settle_blocks: int = 1,
 ) -> ExperimentPlan:
     return ExperimentPlan(
-        arms=tuple(zip(arms, columns)),
+        arms=tuple(Arm(name, STRINGS[name], osds=osds) for name, osds in zip(arms, columns)),
         controls=controls,
         blocks=blocks,
         settle_blocks=settle_blocks,
@@ -59,7 +58,6 @@ def request(planned: Optional[ExperimentPlan] = None, **changes: object) -> Expe
     fields = {
         'who': 'osd',
         'actor': 'client.admin',
-        'arms': tuple(ExperimentArm(name, STRINGS[name]) for name, _ in found.arms),
         'plan': found,
         'objective': 'kv_sync_ms_per_txn',
         'min_effect': 0.1,
@@ -140,9 +138,30 @@ def one_step_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, 'STEPS_PER_TICK', 1)
 
 
-def at_step(state: ExperimentState, step: OsdStep, kind: LegKind = LegKind.CHANGE) -> bool:
+def at_step(state: ExperimentState, step: OsdStep) -> bool:
+    """Whether an OSD gets the string of its arm, and is at this step."""
     flying = None if state.leg is None else in_flight(state.leg)
-    return state.leg_kind is kind and flying is not None and flying.step is step
+    return changing(state) and flying is not None and flying.step is step
+
+
+def changing(state: ExperimentState) -> bool:
+    return state.leg is not None and state.stage is Stage.CHANGING
+
+
+def dropping(state: ExperimentState) -> bool:
+    return state.leg is not None and state.stage is Stage.MEASURING
+
+
+def restoring(state: ExperimentState) -> bool:
+    return state.leg is not None and state.stage is Stage.RESTORING
+
+
+def dropped(state: ExperimentState) -> list[str]:
+    return [arm.name for arm in state.arms if arm.dropped]
+
+
+def crashed(state: ExperimentState) -> list[str]:
+    return [arm.name for arm in state.arms if arm.crashed]
 
 
 def measuring(state: ExperimentState) -> bool:

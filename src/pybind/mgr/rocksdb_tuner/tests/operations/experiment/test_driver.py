@@ -1,50 +1,40 @@
-"""Admission, announcements, storage and results of the driver of experiments."""
+"""Admission, announcements and storage of experiments, and when one needs the operator."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable
 
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.experiment.records import ExperimentRequest, LegKind, Stage
+from rocksdb_tuner.operations.experiment.announce import why_failed, why_waiting
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.records import AskedRestart
+from rocksdb_tuner.operations.rollout.records import (
+    AskedRestart,
+    Direction,
+    OsdStep,
+    RolloutState,
+    in_flight,
+)
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
 from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
 
-from .conftest import STRINGS, ExperimentRun, plan, request
-
-Change = Callable[[ExperimentRequest], ExperimentRequest]
-
-
-def with_plan(**changes: Any) -> Change:
-    return lambda r: replace(r, plan=replace(r.plan, **changes))
-
-
-@pytest.mark.parametrize(
-    ('change', 'messages'),
-    [
-        (lambda r: replace(r, arms=()), 'arms require different names, but are none'),
-        (lambda r: replace(r, arms=(r.arms[0], r.arms[0], r.arms[1])), 'fast, fast, slow'),
-        (with_plan(arms=(('fast', (0, 3)),)), 'needs all arms'),
-        (with_plan(controls=(0, 5, 7)), 'an OSD in two arms, or in an arm and among'),
-        (
-            with_plan(arms=(('fast', (0,)), ('slow', (1,)), ('same', (2,)))),
-            'every arm needs 2 OSDs',
-        ),
-        (lambda r: replace(r, objective='slow_ops'), 'invalid signal "slow_ops"'),
-        (lambda r: replace(r, min_effect=0.0), 'must be above 0'),
-        (lambda r: replace(r, max_duration_s=0.0), 'must be above 0'),
-        (lambda r: replace(r, from_options='write_buffer_size=1'), 'runs another option string'),
-    ],
+from .conftest import (
+    STRINGS,
+    ExperimentRun,
+    changing,
+    dropping,
+    plan,
+    request,
 )
-def test_invalid_experiment_is_refused(run: ExperimentRun, change: Change, messages: str) -> None:
-    with pytest.raises(OperationRefused, match=messages):
-        run.begin(change(request()))
+
+
+def test_group_that_runs_other_options_than_planned_is_refused(run: ExperimentRun) -> None:
+    with pytest.raises(OperationRefused, match='runs another option string'):
+        run.begin(request(from_options='write_buffer_size=1'))
     assert run.experiment.state is None
     assert run.cluster.commands == []
 
@@ -164,9 +154,9 @@ def test_experiment_tracks_a_restart_requested_by_a_rollout(run: ExperimentRun) 
 def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
     run.clients.factors = {STRINGS['slow']: 3.0}
     run.begin(request(plan(blocks=12), min_effect=0.001))
-    run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
+    run.come_to(changing)
     run.fail_over()
-    run.come_to(lambda state: state.leg_kind is LegKind.DROP)
+    run.come_to(dropping)
     run.finish()
     run.tick()
     messages = [line for line, _ in run.cluster.logged if line.startswith('experiment E1: ')]
@@ -214,3 +204,64 @@ def test_nothing_is_measured_while_results_cannot_be_stored(run: ExperimentRun) 
     run.come_to(lambda state: state.paused_reason is None)
     run.tick()
     assert run.now.blocks == 0
+
+
+# -- when it needs the operator
+
+GATE_S = 1800.0
+
+
+@pytest.fixture
+def in_leg(run: ExperimentRun) -> ExperimentState:
+    """While the first OSD restarts."""
+    run.begin()
+    state = run.come_to(lambda state: state.leg is not None and in_flight(state.leg) is not None)
+    return replace(state, paused_reason='osd.0 is down')
+
+
+def leg_of(state: ExperimentState) -> RolloutState:
+    assert state.leg is not None
+    return state.leg
+
+
+def test_progressing_experiment_raises_no_alarm(in_leg: ExperimentState) -> None:
+    assert why_waiting(replace(in_leg, paused_reason=None), 1e6) is None
+
+
+def test_osd_in_a_mixed_state_raises_an_alarm_after_ten_minutes(in_leg: ExperimentState) -> None:
+    assert why_waiting(in_leg, 599.0) is None
+    assert why_waiting(in_leg, 600.0) == 'osd.0 is down'
+
+
+def test_failing_actions_raise_an_alarm_at_once(in_leg: ExperimentState) -> None:
+    failing = replace(in_leg, leg=replace(leg_of(in_leg), errors=1))
+    assert why_waiting(failing, 0.0) == 'osd.0 is down'
+
+
+def test_pause_raises_an_alarm_only_with_a_failed_osd(in_leg: ExperimentState) -> None:
+    paused = replace(in_leg, paused_by='client.a')
+    assert why_waiting(paused, 1e6) is None
+    recovering = replace(paused, leg=replace(leg_of(in_leg), direction=Direction.RECOVER))
+    assert why_waiting(recovering, 1e6) == 'osd.0 is down'
+
+
+def test_persistently_closed_gate_raises_an_alarm(in_leg: ExperimentState) -> None:
+    leg = leg_of(in_leg)
+    pending = tuple(replace(osd, step=OsdStep.PENDING) for osd in leg.osds)
+    waiting = replace(in_leg, leg=replace(leg, osds=pending))
+    assert why_waiting(waiting, GATE_S - 1) is None
+    reported = why_waiting(waiting, GATE_S) or ''
+    assert '"ceph rocksdb-tuner operation abort" ends the experiment' in reported
+    back = why_waiting(replace(waiting, stage=Stage.RESTORING), GATE_S) or ''
+    assert 'abort' not in back
+    between = replace(waiting, leg=None)
+    assert why_waiting(between, GATE_S) is not None
+
+
+def test_failed_experiment_raises_an_alarm_and_a_finished_one_does_not(run: ExperimentRun) -> None:
+    run.begin()
+    state = replace(run.now, stage=Stage.FAILED)
+    assert why_failed(state) == 'no reason was recorded'
+    assert why_failed(replace(state, failure='osd.3 crashed')) == 'osd.3 crashed'
+    assert why_failed(replace(state, stage=Stage.ABORTED)) is None
+    assert why_waiting(replace(state, paused_reason='x'), 1e6) is None

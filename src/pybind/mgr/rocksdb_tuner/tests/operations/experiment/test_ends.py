@@ -1,28 +1,54 @@
-"""How experiments end: by what they find, and by failures."""
+"""How experiments end: by what they find, by failures, and by OSDs that leave or are overruled."""
 
 from __future__ import annotations
 
+from typing import Callable
+
+import pytest
+
 from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.operations.experiment.records import LegKind, Stage
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.records import OsdStep
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
 
 from .conftest import (
     SLOW,
     ExperimentRun,
     at_step,
+    changing,
+    crashed,
+    dropped,
+    dropping,
     measuring,
     plan,
     request,
     restored,
+    restoring,
 )
 
 OPERATORS = 'write_buffer_size=33554432'
+#: The last OSD to be restored.
+LAST = 6
 
 
 # -- what it finds
+
+
+def test_better_string_is_found_and_everything_restored(run: ExperimentRun) -> None:
+    """The worse arm ends early, the better one wins, and no entry is left."""
+    run.begin()
+    state = run.finish()
+    assert state.outcome is Outcome.DONE
+    assert state.conclusion is not None
+    assert (state.conclusion.answer, state.conclusion.winner) == (Answer.WINNER, 'fast')
+    assert dropped(state) == ['slow']
+    assert run.cluster.entries_of() == {}
+    assert {run.cluster.runs(n) for n in run.cluster.osds} == {DEFAULTS['pacific']}
+    run.tick()
+    assert [found.experiment_id for found in run.winners] == ['E1']
+    assert [record.rollout_id for record in run.driver.history] == ['E1']
 
 
 def test_arms_with_small_differences_end_as_no_difference(run: ExperimentRun) -> None:
@@ -47,14 +73,6 @@ def test_inconclusive_result_is_unclear(run: ExperimentRun) -> None:
     assert restored(run)
 
 
-def test_timeout_ends_the_experiment_with_the_known_results(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=50), max_duration_s=1500.0))
-    state = run.finish()
-    assert state.conclusion is not None
-    assert state.stage is Stage.DONE
-    assert restored(run)
-
-
 def test_timeout_before_any_change_ends_the_experiment_at_once(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=50), max_duration_s=120.0))
     state = run.finish()
@@ -64,7 +82,7 @@ def test_timeout_before_any_change_ends_the_experiment_at_once(run: ExperimentRu
 
 def test_timeout_while_no_osd_may_be_changed_ends_the_experiment(run: ExperimentRun) -> None:
     run.begin(request(max_duration_s=900.0))
-    run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
+    run.come_to(changing)
     run.outside_window = 'outside the maintenance window'
     state = run.finish()
     assert state.conclusion is not None
@@ -77,14 +95,14 @@ def test_worse_arm_is_restored_while_the_others_are_measured(
 ) -> None:
     run.clients.factors = {SLOW: 3.0}
     run.begin(request(plan(blocks=12), min_effect=0.001))
-    run.come_to(lambda state: bool(state.dropped))
-    (dropped,) = run.now.dropped
-    assert dropped.name == 'slow'
-    assert dropped.reason.startswith('worse: ')
-    run.come_to(lambda state: state.leg_kind is LegKind.DROP)
+    run.come_to(lambda state: bool(dropped(state)))
+    (slow,) = [arm for arm in run.now.arms if arm.dropped]
+    assert slow.name == 'slow'
+    assert slow.why_dropped.startswith('worse: ')
+    run.come_to(dropping)
     state = run.come_to(lambda state: state.leg is None)
     assert measuring(state)
-    assert {osd.osd_id for osd in state.osds if osd.changed} == {0, 3, 2, 6}
+    assert state.changed == {0, 3, 2, 6}
     assert {run.cluster.runs(n) for n in (1, 4)} == {DEFAULTS['pacific']}
     run.finish()
     assert restored(run)
@@ -93,25 +111,35 @@ def test_worse_arm_is_restored_while_the_others_are_measured(
 # -- failures
 
 
+def two_changed(state: ExperimentState) -> bool:
+    steps = () if state.leg is None else [osd.step for osd in state.leg.osds]
+    return changing(state) and steps.count(OsdStep.VERIFIED) == 2
+
+
+@pytest.mark.parametrize('when', [two_changed, measuring, dropping])
+def test_osd_crash_ends_arm_and_experiment(
+    run: ExperimentRun, when: Callable[[ExperimentState], bool]
+) -> None:
+    """While others are changed, while arms are measured, and while one is dropped."""
+    run.clients.factors = {SLOW: 3.0}
+    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.come_to(when)
+    run.tick()
+    run.cluster.stop_osd(0)
+    state = run.finish()
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, ['fast'])
+    assert state.failure == 'the process of osd.0 exited unexpectedly'
+    assert restored(run)
+
+
 def test_osd_that_does_not_start_ends_arm_and_experiment(run: ExperimentRun) -> None:
     run.cluster.refuses_to_start = lambda value: value == SLOW
     run.begin()
     state = run.finish()
-    assert (state.stage, state.outcome, state.crashed) == (Stage.FAILED, Outcome.FAILED, ('slow',))
+    assert (state.stage, state.outcome, crashed(state)) == (Stage.FAILED, Outcome.FAILED, ['slow'])
     assert state.conclusion is not None
     assert state.conclusion.answer is Answer.FAILED
     assert 'did not come back up' in (state.failure or '')
-    assert restored(run)
-
-
-def test_osd_crash_during_measurement_ends_the_experiment(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=9)))
-    run.come_to(measuring)
-    run.tick()
-    run.cluster.stop_osd(3)
-    state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.FAILED, ('fast',))
-    assert state.failure == 'the process of osd.3 exited unexpectedly'
     assert restored(run)
 
 
@@ -120,39 +148,12 @@ def test_arm_whose_osds_all_crash_at_once_does_not_win(run: ExperimentRun) -> No
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
     run.tick()
-    arm = [osd.osd_id for osd in run.now.osds if osd.arm == 'fast']
-    assert len(arm) == 2
-    for n in arm:
+    for n in run.now.arms[0].osds:
         run.cluster.restart_by_hand(n)
     state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.FAILED, ('fast',))
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, ['fast'])
     assert state.conclusion is not None
     assert (state.conclusion.answer, state.conclusion.winner) == (Answer.FAILED, None)
-    assert restored(run)
-
-
-def test_osd_crash_during_changes_of_others_ends_the_experiment(run: ExperimentRun) -> None:
-    run.begin()
-    run.come_to(
-        lambda state: (
-            state.leg is not None and [o.step for o in state.leg.osds].count(OsdStep.VERIFIED) == 2
-        )
-    )
-    first = run.now.leg
-    assert first is not None
-    run.cluster.stop_osd(first.request.order[0])
-    state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.FAILED, ('fast',))
-    assert restored(run)
-
-
-def test_osd_crash_while_an_arm_is_dropped_ends_the_experiment(run: ExperimentRun) -> None:
-    run.clients.factors = {SLOW: 3.0}
-    run.begin(request(plan(blocks=12), min_effect=0.001))
-    run.come_to(lambda state: state.leg_kind is LegKind.DROP)
-    run.cluster.stop_osd(0)
-    state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.FAILED, ('fast',))
     assert restored(run)
 
 
@@ -163,7 +164,7 @@ def test_osd_without_effect_ends_the_experiment_and_is_no_crash(run: ExperimentR
     state = run.come_to(lambda state: state.ending is not None or state.ended)
     run.cluster.osds[0].stubborn = None
     state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.FAILED, ())
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
     assert 'without effect' in (state.failure or '')
 
 
@@ -173,7 +174,7 @@ def test_host_reboot_ends_the_experiment_and_is_no_crash(run: ExperimentRun) -> 
     for n in (3, 4, 5):
         run.cluster.restart_by_hand(n)
     state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.FAILED, ())
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
     assert state.failure == 'osd.3 restarted together with other OSDs'
     assert restored(run)
 
@@ -191,7 +192,7 @@ def test_host_reboot_during_changes_of_others_is_no_crash(run: ExperimentRun) ->
     for n in (0, 1, 2, 7, 8):
         run.cluster.restart_by_hand(n)
     state = run.finish()
-    assert (state.outcome, state.crashed) == (Outcome.FAILED, ())
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
     assert restored(run)
 
 
@@ -209,7 +210,7 @@ def test_upgrade_during_an_experiment_ends_it(run: ExperimentRun) -> None:
 
 def test_osd_upgraded_before_its_change_ends_the_experiment(run: ExperimentRun) -> None:
     run.begin()
-    run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
+    run.come_to(changing)
     run.outside_window = 'closed'
     run.come_to(lambda state: state.paused_reason == 'closed')
     run.cluster.osds[6].release = 'reef'
@@ -232,3 +233,174 @@ def test_osd_with_options_from_another_source_ends_the_experiment(run: Experimen
     state = run.finish()
     assert state.outcome is Outcome.FAILED
     assert f'osd.{second} comes from its ceph.conf' in (state.failure or '')
+
+
+# -- OSDs that leave
+
+
+@pytest.mark.parametrize('osd_id', [3, 7])
+def test_osd_that_is_removed_ends_the_experiment(run: ExperimentRun, osd_id: int) -> None:
+    """Of an arm as well as a control: the plan no longer matches the cluster."""
+    run.begin(request(plan(blocks=9), min_effect=0.0001))
+    run.come_to(measuring)
+    run.cluster.purge(osd_id)
+    state = run.finish()
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
+    assert state.failure == f'osd.{osd_id} was removed from the cluster'
+    assert f'osd.{osd_id}' not in run.cluster.entries_of()
+    assert restored(run)
+
+
+def test_recreated_osd_has_no_entry_of_an_arm(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    run.cluster.recreate(3)
+    state = run.finish()
+    assert 'osd.3 was removed and recreated' in (state.failure or '')
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
+    assert run.cluster.entries_of() == {}
+
+
+def test_control_down_and_out_is_awaited_and_then_ends_the_experiment(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    run.cluster.mark_out(7)
+    run.come_to(lambda state: state.paused_reason == 'osd.7 is down')
+    state = run.finish()
+    assert state.failure == 'osd.7 is down and out'
+    assert restored(run, 7)
+
+
+def test_nothing_is_measured_while_an_osd_is_down_from_the_first_sample_on(
+    run: ExperimentRun,
+) -> None:
+    """Before placement groups are reported as degraded, in the baseline as later."""
+    run.begin(request(plan(blocks=9)))
+    for stage in (Stage.BASELINE, Stage.MEASURING):
+        run.come_to(lambda state, stage=stage: state.stage is stage)  # type: ignore[misc]
+        run.cluster.stop_osd(7)
+        run.tick()
+        assert run.now.paused_reason == 'osd.7 is down'
+        run.cluster.start_osd(7)
+        run.come_to(lambda state: state.paused_reason is None)
+
+
+def test_gates_hold_a_change(run: ExperimentRun) -> None:
+    run.begin()
+    run.cluster.flags.add('noout')
+    state = run.come_to(lambda state: state.leg is not None and state.paused_reason is not None)
+    assert 'noout' in (state.paused_reason or '')
+    run.cluster.flags.clear()
+    assert run.finish().outcome is Outcome.DONE
+
+
+# -- OSDs that their ceph.conf overrules
+
+
+def overrule(run: ExperimentRun, osd_id: int) -> None:
+    """From its next start on."""
+    run.cluster.osds[osd_id].conf_file[OPTION] = OPERATORS
+
+
+def restarts(run: ExperimentRun, osd_id: int) -> int:
+    return run.cluster.commands.count(f'ceph orch daemon restart osd.{osd_id}')
+
+
+def test_an_overruled_osd_is_restarted_once_on_the_way_back(run: ExperimentRun) -> None:
+    """Another restart would change nothing; the experiment fails and says what the OSD runs."""
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    overrule(run, LAST)
+    before = restarts(run, LAST)
+    run.experiment.abort('client.a', run.cluster.now_s)
+    state = run.finish()
+    assert restarts(run, LAST) == before + 1
+    assert state.outcome is Outcome.ABORTED
+    told = f'osd.{LAST} was restarted during the rollback, but it runs {OPERATORS} (source file)'
+    assert told in why(state)
+    assert restored(run, LAST)
+    assert f'osd.{LAST}' not in run.cluster.entries_of()
+
+
+def test_an_osd_that_did_not_come_back_and_is_overruled_ends_the_experiment(
+    run: ExperimentRun,
+) -> None:
+    """Its recovery restarts it once; why its arm failed stands first."""
+    run.begin()
+    run.come_to(lambda state: at_step(state, OsdStep.SETTLING))
+    leg = run.now.leg
+    assert leg is not None
+    first = leg.request.order[0]
+    overrule(run, first)
+    run.cluster.osds[first].broken = True
+    run.cluster.stop_osd(first)
+    run.come_to(lambda state: state.leg is not None and state.leg.direction is Direction.RECOVER)
+    run.cluster.osds[first].broken = False
+    state = run.finish()
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, ['fast'])
+    cause, then = why(state).split('; ', 1)
+    assert cause.startswith(f'osd.{first} did not come back up')
+    assert then.startswith(f'osd.{first} was restarted during the rollback')
+    assert state.legs == 1
+    assert restored(run, first)
+
+
+def test_an_overruled_osd_of_a_dropped_arm_fails_the_experiment(run: ExperimentRun) -> None:
+    """The last of the arm is overruled: the others of the experiment are restored too."""
+    run.clients.factors = {SLOW: 3.0}
+    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.come_to(dropping)
+    leg = run.now.leg
+    assert leg is not None
+    last = leg.request.order[-1]
+    overrule(run, last)
+    state = run.finish()
+    assert state.outcome is Outcome.FAILED
+    assert f'osd.{last} was restarted during the rollback' in why(state)
+    assert restored(run, last)
+
+
+def test_an_experiment_with_a_winner_fails_if_an_osd_does_not_run_its_old_options(
+    run: ExperimentRun,
+) -> None:
+    """What was measured is kept."""
+    run.begin()
+    run.come_to(lambda state: state.ending is not None or restoring(state))
+    overrule(run, LAST)
+    state = run.finish()
+    assert state.conclusion is not None
+    assert (state.outcome, state.conclusion.winner) == (Outcome.FAILED, 'fast')
+    assert why(state).startswith(f'osd.{LAST} was restarted during the rollback')
+
+
+def test_an_osd_that_is_checked_for_its_arm_is_restored_after_an_operator_s_change(
+    run: ExperimentRun,
+) -> None:
+    """It has the entry of its arm: nothing was restored yet."""
+    run.begin()
+    run.come_to(lambda state: at_step(state, OsdStep.CHECKING))
+    leg = run.now.leg
+    assert leg is not None
+    first = leg.request.order[0]
+    run.cluster.operator_sets(f'osd.{first}/class:ssd', OPERATORS)
+    assert run.finish().outcome is Outcome.ABORTED
+    assert f'osd.{first}' not in run.cluster.entries_of()
+
+
+def test_others_wait_until_the_operator_corrects_an_overruled_osd(run: ExperimentRun) -> None:
+    """Restoring goes on by itself afterwards."""
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    overrule(run, 0)
+    run.experiment.abort('client.a', run.cluster.now_s)
+    run.come_to(lambda state: 'correct it and restart the OSD' in (state.paused_reason or ''))
+    assert restarts(run, 0) == 2
+    del run.cluster.osds[0].conf_file[OPTION]
+    run.cluster.restart_by_hand(0)
+    assert run.finish().outcome is Outcome.ABORTED
+    assert restored(run)
+
+
+def why(state: ExperimentState) -> str:
+    assert state.failure is not None
+    return state.failure

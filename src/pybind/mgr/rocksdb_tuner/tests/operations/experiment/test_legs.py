@@ -8,13 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocksdb_tuner.operations.experiment import legs
-from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind
+from rocksdb_tuner.operations.experiment.records import (
+    ExperimentState,
+    back,
+    left_alone,
+    possible_entries,
+    without_leg,
+)
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.rollback import conflicting_entries
 from rocksdb_tuner.operations.rollout.rules import Observation
 
-from .conftest import ExperimentRun, measuring, plan, request
+from .conftest import STRINGS, ExperimentRun, changing, measuring, plan, request
 
 #: Steps of a way forward, and of the recovery of one OSD.
 STEPS = (
@@ -35,12 +40,12 @@ AS_BEFORE = {OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}
 
 
 @pytest.fixture(scope='module')
-def changing() -> tuple[ExperimentRun, ExperimentState]:
+def in_leg() -> tuple[ExperimentRun, ExperimentState]:
     """At the begin of the change."""
     run = ExperimentRun()
     run.begin(request(plan(blocks=1)))
     run.cluster.flags.add('noout')
-    return run, run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
+    return run, run.come_to(changing)
 
 
 @pytest.fixture(scope='module')
@@ -51,30 +56,28 @@ def changed() -> ExperimentState:
     return run.come_to(measuring)
 
 
+def restored(state: ExperimentState) -> set[str]:
+    return set() if state.leg is None else set(state.leg.restoring)
+
+
 @settings(deadline=None)
 @given(data=st.data())
 def test_what_a_leg_may_have_changed_is_restored_and_nothing_else(
-    changing: tuple[ExperimentRun, ExperimentState], data: st.DataObject
+    in_leg: tuple[ExperimentRun, ExperimentState], data: st.DataObject
 ) -> None:
-    run, state = changing
+    run, state = in_leg
     assert state.leg is not None
     osds = tuple(replace(o, step=data.draw(st.sampled_from(STEPS))) for o in state.leg.osds)
     state = replace(state, leg=replace(state.leg, osds=osds))
-    turned = legs.back(state, LegKind.RESTORE, ())
-    changed = {o.osd_id for o in osds if o.step not in AS_BEFORE}
-    restoring = () if turned.leg is None else turned.leg.restoring
-    assert set(restoring) == {f'osd.{n}' for n in changed}
+    turned = back(state, state.arm_of)
+    off = {o.osd_id for o in osds if o.step not in AS_BEFORE}
+    assert restored(turned) == {f'osd.{n}' for n in off}
     # Any entry that the leg may have left is known as its own.
     entries = {
-        f'osd.{o.osd_id}': value
-        for o in osds
-        if o.osd_id in changed
-        and (
-            value := data.draw(
-                st.sampled_from(sorted(legs.possible_entries(state, o.osd_id), key=str))
-            )
-        )
-        is not None
+        f'osd.{n}': value
+        for n in off
+        for value in [data.draw(st.sampled_from(sorted(possible_entries(state, n), key=str)))]
+        if value is not None
     }
     if turned.leg is not None:
         cluster = run.cluster
@@ -85,23 +88,18 @@ def test_what_a_leg_may_have_changed_is_restored_and_nothing_else(
 
 
 @settings(deadline=None)
-@given(data=st.data())
+@given(left=st.sets(st.sampled_from((0, 1, 2, 3, 4, 6))))
 def test_an_osd_that_somebody_else_changed_is_left_out(
-    changed: ExperimentState, data: st.DataObject
+    changed: ExperimentState, left: set[int]
 ) -> None:
-    left = data.draw(st.sets(st.sampled_from([o.osd_id for o in changed.osds]), max_size=6))
-    osds = tuple(replace(o, left_alone=o.osd_id in left) for o in changed.osds)
-    ids = [o.osd_id for o in osds]
-    turned = legs.back(replace(changed, osds=osds), LegKind.RESTORE, ids)
-    restoring = () if turned.leg is None else turned.leg.restoring
-    assert set(restoring) == {f'osd.{n}' for n in ids if n not in left}
+    entries = {f'osd.{n}': 'x' if n in left else arm.options for n, arm in changed.arm_of.items()}
+    turned = back(left_alone(changed, entries), changed.arm_of)
+    assert restored(turned) == {f'osd.{n}' for n in changed.arm_of if n not in left}
 
 
-@pytest.mark.parametrize('kind', [LegKind.DROP, LegKind.RESTORE])
-def test_pending_restore_is_done_by_the_next_leg(changed: ExperimentState, kind: LegKind) -> None:
-    osds = dict(changed.request.plan.arms)['slow']
-    dropped = legs.back(changed, kind, osds)
-    assert legs.merged(dropped).osds == changed.osds
-    turned = legs.back(dropped, LegKind.RESTORE, ())
-    assert turned.leg is not None
-    assert set(turned.leg.restoring) == {f'osd.{n}' for n in osds}
+def test_pending_restore_is_done_by_the_next_leg(changed: ExperimentState) -> None:
+    slow = [n for n, arm in changed.arm_of.items() if arm.options == STRINGS['slow']]
+    dropping = back(changed, slow)
+    assert restored(dropping) == {f'osd.{n}' for n in slow}
+    assert without_leg(dropping).changed == changed.changed
+    assert restored(back(dropping, slow)) == {f'osd.{n}' for n in slow}

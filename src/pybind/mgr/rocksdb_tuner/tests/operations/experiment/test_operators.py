@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from rocksdb_tuner.judge.arms import Arm
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.experiment.records import ExperimentArm, LegKind, Stage
+from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, in_flight
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
@@ -15,6 +18,10 @@ from .conftest import (
     STRINGS,
     ExperimentRun,
     at_step,
+    changing,
+    crashed,
+    dropped,
+    dropping,
     measuring,
     plan,
     request,
@@ -56,12 +63,10 @@ def test_foreign_entry_change_on_a_restored_osd_is_kept(run: ExperimentRun) -> N
 def test_foreign_entry_change_on_a_dropped_osd_ends_the_experiment(run: ExperimentRun) -> None:
     run.clients.factors = {SLOW: 3.0}
     run.begin(request(plan(blocks=12), min_effect=0.001))
-    run.come_to(lambda state: bool(state.dropped))
+    run.come_to(lambda state: bool(dropped(state)))
     run.cluster.flags.add('noout')
     run.come_to(
-        lambda state: (
-            state.leg_kind is LegKind.DROP and state.leg is not None and state.leg.entries_done == 2
-        )
+        lambda state: dropping(state) and state.leg is not None and state.leg.entries_done == 2
     )
     run.cluster.operator_sets('osd.1', OPERATORS)
     for _ in range(5):
@@ -141,7 +146,9 @@ def test_second_abort_with_own_entries_shows_the_commands_to_set_them(run: Exper
 
 def deadly(run: ExperimentRun) -> None:
     """The first OSD of an arm does not start with its string."""
-    run.begin(request(plan(blocks=9), arms=(ExperimentArm('fast', BAD), *request().arms[1:])))
+    found = plan(blocks=9)
+    arms = (Arm('fast', BAD, osds=(0, 3)), *found.arms[1:])
+    run.begin(request(replace(found, arms=arms)))
     run.come_to(lambda state: at_step(state, OsdStep.RESTARTING))
     run.tick()
     assert run.cluster.down == {0}
@@ -226,7 +233,7 @@ def test_winner_that_cannot_be_restored_is_no_success(run: ExperimentRun) -> Non
 
 def test_pause_holds_everything_until_resume(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=3)))
-    run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
+    run.come_to(changing)
     run.experiment.pause('client.a', run.cluster.now_s)
     run.come_to(
         lambda state: (
@@ -279,7 +286,7 @@ def test_mode_off_allows_only_recovery_of_the_osd_in_flight(run: ExperimentRun) 
 def test_pause_during_the_restore_of_a_failed_osd_holds_the_rest(run: ExperimentRun) -> None:
     run.cluster.refuses_to_start = lambda value: value == STRINGS['same']
     run.begin()
-    run.come_to(lambda state: bool(state.crashed))
+    run.come_to(lambda state: bool(crashed(state)))
     run.experiment.pause('client.a', run.cluster.now_s)
     run.come_to(lambda state: state.stage is Stage.RESTORING)
     for _ in range(100):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 from dataclasses import replace
+from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.arms import Answer
+from rocksdb_tuner.judge.arms import Answer, Conclusion
 from rocksdb_tuner.judge.predictions import PredictionResult
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.admission import request_of
-from rocksdb_tuner.operations.experiment.results import measured_arms, record_of
+from rocksdb_tuner.operations.experiment.records import with_arms
+from rocksdb_tuner.operations.experiment.results import in_words, measured_arms, record_of
 from rocksdb_tuner.operations.rollout.history import comparisons, track_record
 from rocksdb_tuner.tests.present import experiment_samples as experiments
 from rocksdb_tuner.tests.present import samples
@@ -23,10 +25,6 @@ def test_request_equals_the_plan() -> None:
     found = request_of(planned, 'client.admin', adopt=True)
     assert found.plan is planned.plan
     assert (found.who, found.actor, found.adopt) == ('osd/class:ssd', 'client.admin', True)
-    assert [(arm.name, arm.options) for arm in found.arms] == [
-        (arm.name, arm.options) for arm in planned.arms
-    ]
-    assert [arm.predicted for arm in found.arms] == [arm.predicted for arm in planned.arms]
     assert (found.objective, found.min_effect) == (planned.objective, planned.min_effect)
     assert (found.max_duration_s, found.from_options) == (43200.0, planned.from_options)
     assert (found.fill_s, found.release, found.workload) == (
@@ -57,9 +55,9 @@ def test_bounded_effects_of_all_arms_are_evidence() -> None:
 
 def test_unbounded_results_and_unknown_releases_are_no_evidence() -> None:
     state = experiments.ended()
-    open_ended = replace(state.results[0], gain=experiments.contrast(-12.5))
-    nothing = replace(state.results[1], gain=None)
-    assert measured_arms([record_of(replace(state, results=(open_ended, nothing)))]) == ()
+    open_ended = replace(state.arms[0], gain=experiments.contrast(-12.5))
+    nothing = replace(state.arms[1], gain=None)
+    assert measured_arms([record_of(with_arms(state, (open_ended, nothing)))]) == ()
     unknown = replace(state, request=replace(state.request, release=None))
     assert measured_arms([record_of(unknown)]) == ()
 
@@ -75,5 +73,36 @@ def test_predictions_of_arms_join_the_track_record() -> None:
     assert (after.changes, after.compared) == (before.changes, before.compared + 1)
     assert after.held == before.held + 1
     assert after.not_compared == before.not_compared
-    open_ended = replace(experiments.ended().results[0], gain=experiments.contrast(-12.5))
-    assert comparisons(record_of(replace(experiments.ended(), results=(open_ended,)))) == ()
+    state = experiments.ended()
+    open_ended = replace(state.arms[0], gain=experiments.contrast(-12.5))
+    assert comparisons(record_of(with_arms(state, (open_ended, state.arms[1])))) == ()
+
+
+@pytest.mark.parametrize(
+    ('conclusion', 'words'),
+    [
+        (None, None),
+        (Conclusion(Answer.NO_DIFFERENCE, within=0.042), 'by more than 5%.'),
+        (Conclusion(Answer.NO_DIFFERENCE), 'by more than 10%.'),
+        (
+            Conclusion(Answer.FAILED),
+            f'An OSD with {BEST} or {OTHER} crashed or did not start.',
+        ),
+    ],
+)
+def test_conclusion_is_in_sentences(conclusion: Optional[Conclusion], words: Optional[str]) -> None:
+    """The others are among the samples of answers."""
+    state = experiments.ended()
+    state = with_arms(state, (replace(arm, crashed=True) for arm in state.arms))
+    found = in_words(replace(state, conclusion=conclusion))
+    assert found == words or (words is not None and (found or '').endswith(words))
+
+
+def test_winner_without_bounds_is_said_to_be_unbounded() -> None:
+    state = experiments.ended()
+    open_ended = replace(state.arms[0], gain=experiments.contrast(-39.0), signals=())
+    state = with_arms(state, (open_ended, state.arms[1]))
+    found = in_words(replace(state, conclusion=Conclusion(Answer.WINNER, BEST)))
+    assert (
+        found == f'{BEST} is better than the old options: kv_sync time per write -39% (unbounded).'
+    )

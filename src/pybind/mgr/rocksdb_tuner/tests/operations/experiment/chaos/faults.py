@@ -7,22 +7,17 @@ from dataclasses import replace
 from typing import Any, Callable
 
 from rocksdb_tuner.operations import gates
-from rocksdb_tuner.operations.experiment import judging, legs, measuring, states, watching
+from rocksdb_tuner.operations.experiment import machine, measuring, records
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
-from rocksdb_tuner.operations.experiment.records import (
-    ExperimentEnding,
-    ExperimentState,
-    LegKind,
-    Stage,
-)
-from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
+from rocksdb_tuner.operations.experiment.measuring import ExperimentStorage
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout import osd_step, rollback, rules
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observer import Observer
-from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
 from rocksdb_tuner.plan.commands import SetEntry
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
@@ -48,12 +43,13 @@ def entries_written(patch: Patch, change: Callable[[SetEntry], SetEntry]) -> Non
 
 def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, str]]) -> None:
     """Give OSDs other arms than planned."""
-    begin = legs.change
+    begin = records.change
 
     def mistaken(state: Any, osd_ids: Any) -> Any:
-        arms = change(state, {n: state.osd(n).arm for n in osd_ids})
+        arms = change(state, {n: state.arm_of[n].name for n in osd_ids})
         leg = begin(state, arms)
-        strings = {n: state.request.options(arm) for n, arm in arms.items()}
+        options = {arm.name: arm.options for arm in state.arms}
+        strings = {n: options[arm] for n, arm in arms.items()}
         wrong = replace(
             leg.leg.request,  # type: ignore[union-attr]
             targets=tuple(strings.items()),
@@ -151,12 +147,12 @@ def restores_over_foreign_entries(patch: Patch) -> None:
         return () if state.direction is Direction.BACK else changed(state, seen)
 
     patch.everywhere(changed, blind)
-    patch.everywhere(watching.left_alone, lambda state, _: state)
+    patch.everywhere(records.left_alone, lambda state, _: state)
 
 
 def foreign_changes_ignored(patch: Patch) -> None:
     patch.everywhere(rollback.conflicting_entries, lambda *_: ())
-    patch.everywhere(watching.left_alone, lambda state, _: state)
+    patch.everywhere(records.left_alone, lambda state, _: state)
 
 
 def pause_of_the_leg_is_forgotten(patch: Patch) -> None:
@@ -214,8 +210,7 @@ def dropped_arms_are_tried_again(patch: Patch) -> None:
         return after if ends else replace(after, stage=Stage.CHANGING)
 
     def remaining(state: Any) -> Any:
-        changing = state.stage is Stage.CHANGING
-        return tuple(arm.name for arm in state.request.arms) if changing else left(state)
+        return state.arms if state.stage is Stage.CHANGING else left(state)
 
     patch.attribute(ExperimentMachine, '_back', again)
     patch.attribute(ExperimentState, 'remaining', property(remaining))
@@ -223,33 +218,35 @@ def dropped_arms_are_tried_again(patch: Patch) -> None:
 
 def crash_is_only_recorded(patch: Patch) -> None:
     patch.everywhere(
-        judging.failed, lambda state, arms, _: replace(state, crashed=tuple(sorted(arms)))
+        machine.crashed,
+        lambda state, osd_ids, _: records.with_arms(
+            state,
+            (replace(arm, crashed=not {*osd_ids}.isdisjoint(arm.osds)) for arm in state.arms),
+        ),
     )
     patch.attribute(
         ExperimentMachine,
         '_restore',
-        lambda _, state, *__: replace(legs.merged(state), leg=None, leg_kind=None, ending=None),
+        lambda _, state, *__: replace(records.without_leg(state), ending=None),
     )
 
 
 def ends_without_restoring(patch: Patch) -> None:
     patch.attribute(
-        ExperimentMachine, '_restore', lambda _, state, __, now_s: states.finished(state, now_s)
+        ExperimentMachine, '_restore', lambda _, state, __, now_s: records.finished(state, now_s)
     )
 
 
 def one_osd_is_skipped(patch: Patch) -> None:
-    back = legs.back
+    back = records.back
 
-    def but_one(state: Any, kind: LegKind, osd_ids: Any) -> Any:
+    def but_one(state: Any, osd_ids: Any) -> Any:
         ids = sorted(osd_ids)
         if state.leg is not None or len(ids) < 2:
-            return back(state, kind, ids)
-        turned = back(state, kind, ids[1:])
-        return replace(
-            turned,
-            osds=tuple(replace(o, changed=o.changed and o.osd_id != ids[0]) for o in turned.osds),
-        )
+            return back(state, ids)
+        turned = back(state, ids[1:])
+        osds = (replace(o, step=OsdStep.RESTORED) if o.osd_id == ids[0] else o for o in turned.osds)
+        return replace(turned, osds=tuple(osds))
 
     patch.everywhere(back, but_one)
 
@@ -257,25 +254,31 @@ def one_osd_is_skipped(patch: Patch) -> None:
 def any_running_process_accepted(patch: Patch) -> None:
     """A restoring leg skips the restart of an OSD of which only the entry was restored."""
 
-    def whole(osd_id: int, *args: Any, restart_needed: bool = False, **named: Any) -> Any:
-        if not restart_needed:
-            return OsdProgress(osd_id, *args, **named)
-        return OsdProgress(osd_id, OsdStep.SETTING, nonce_before=named['nonce_after'])
+    back = records.back
 
-    patch.attribute(legs, 'OsdProgress', whole)
+    def whole(state: Any, osd_ids: Any) -> Any:
+        turned = back(state, osd_ids)
+        if turned.leg is None or state.leg is not None:
+            return turned
+        osds = (
+            replace(o, step=OsdStep.SETTING, nonce_before=o.nonce_after) for o in turned.leg.osds
+        )
+        return replace(turned, leg=replace(turned.leg, osds=tuple(osds)))
+
+    patch.everywhere(back, whole)
 
 
 def crash_counts_as_success(patch: Patch) -> None:
-    failed = judging.failed
+    failed = machine.crashed
 
-    def fine(state: Any, arms: Any, reason: str) -> Any:
-        return replace(failed(state, arms, reason), ending=ExperimentEnding(Outcome.DONE, reason))
+    def fine(state: Any, osd_ids: Any, reason: str) -> Any:
+        return replace(failed(state, osd_ids, reason), ending=Ending(Outcome.DONE, reason))
 
     patch.everywhere(failed, fine)
 
 
 def no_conclusion(patch: Patch) -> None:
-    concluded = judging.concluded
+    concluded = machine.concluded
     patch.everywhere(
         concluded, lambda *args, **named: replace(concluded(*args, **named), conclusion=None)
     )

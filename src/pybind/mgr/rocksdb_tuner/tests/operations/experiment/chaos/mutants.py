@@ -8,8 +8,8 @@ from typing import Callable, NamedTuple
 from rocksdb_tuner.operations import gates
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
+from rocksdb_tuner.operations.experiment.measuring import ExperimentStorage
 from rocksdb_tuner.operations.experiment.records import Stage
-from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
 from rocksdb_tuner.tests.chaos.chaos_events import ChaosEvent
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
@@ -44,7 +44,7 @@ _SETS = (ChaosEvent.SETS_OSD,)
 
 
 def _several(planned: Schedule) -> bool:
-    return len(planned.request.arms) > 1
+    return len(planned.request.plan.arms) > 1
 
 
 def _bad(planned: Schedule) -> bool:
@@ -64,7 +64,7 @@ def _paused_for_long(planned: Schedule) -> bool:
 def _slow_dropped(planned: Schedule) -> bool:
     """While another arm is measured further."""
     asked = planned.request
-    names = [arm.name for arm in asked.arms]
+    names = [arm.name for arm in asked.plan.arms]
     long = asked.plan.blocks > 1 and asked.min_effect < 0.01
     return names == ['slow', 'same'] and long and planned.bad is None
 
@@ -84,13 +84,13 @@ MUTANTS = (
         'a control is changed, too',
         Rule.ONLY_PLANNED,
         lambda patch: faults.turns(
-            patch, lambda s, t: {**t, s.request.plan.controls[-1]: s.request.arms[0].name}
+            patch, lambda s, t: {**t, s.request.plan.controls[-1]: s.arms[0].name}
         ),
     ),
     Mutant(
         'all OSDs get the first arm',
         Rule.ONLY_PLANNED,
-        lambda patch: faults.turns(patch, lambda s, t: dict.fromkeys(t, s.request.arms[0].name)),
+        lambda patch: faults.turns(patch, lambda s, t: dict.fromkeys(t, s.arms[0].name)),
         needs=_several,
     ),
     Mutant(
@@ -102,7 +102,7 @@ MUTANTS = (
     Mutant(
         'the last OSD gets the first arm',
         Rule.OF_ITS_ARM,
-        lambda patch: faults.turns(patch, lambda s, t: {**t, [*t][-1]: s.request.arms[0].name}),
+        lambda patch: faults.turns(patch, lambda s, t: {**t, [*t][-1]: s.arms[0].name}),
         needs=_several,
     ),
     Mutant('legs are not stored', Rule.SAVED_BEFORE, faults.legs_are_not_stored),

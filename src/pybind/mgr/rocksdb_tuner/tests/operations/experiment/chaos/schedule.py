@@ -157,7 +157,8 @@ class Schedule:
     def lines(self) -> Iterator[str]:
         """The schedule, for people."""
         yield f'seed {self.seed}: {self.topology}; own entries {self.own}, shared {self.shared}'
-        yield f'arms {dict(self.request.plan.arms)}, controls {self.request.plan.controls}'
+        arms = {arm.name: arm.osds for arm in self.request.plan.arms}
+        yield f'arms {arms}, controls {self.request.plan.controls}'
         yield f'bad arm {self.bad}, sampled every {self.sample_every_s:g} s, forgets={self.forgets}'
         for chain in self.events:
             yield '  ' + '; then '.join(map(str, chain))

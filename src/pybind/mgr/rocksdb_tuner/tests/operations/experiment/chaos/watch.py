@@ -7,15 +7,20 @@ from collections import Counter
 from typing import Optional
 
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
-from rocksdb_tuner.operations.experiment.measuring import measured_osds
+from rocksdb_tuner.operations.experiment.measuring import (
+    BLOCKS,
+    ExperimentStorage,
+    Measurements,
+    measured_osds,
+)
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
-from rocksdb_tuner.operations.experiment.storage import BLOCKS, ExperimentStorage, Measurements
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.chaos.checks import Checks
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
 from rocksdb_tuner.tests.chaos.invariants import repeatable
+from rocksdb_tuner.tests.operations.experiment.conftest import crashed
 from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
 
 from .rules import Rule
@@ -53,7 +58,7 @@ class Watch(Checks[Rule]):
         self._started: Optional[tuple[str, int]] = None
         self.before = self.cluster.entries_of()
         request = planned.request
-        self._strings = {arm.options: arm.name for arm in request.arms}
+        self._strings = {arm.options: arm.name for arm in request.plan.arms}
         self._columns = set(request.plan.changed)
         self._old = {n: self.cluster.runs(n) for n in self.cluster.osds}
         self.cluster.on_command = self.check
@@ -134,9 +139,10 @@ class Watch(Checks[Rule]):
         if value is None or value == before or value not in self._strings:
             return
         arm = self._strings[value]
-        self.require(Rule.OF_ITS_ARM, osd_id in dict(state.request.plan.arms)[arm], reported)
-        dropped = {found.name for found in state.dropped}
-        self.require(Rule.DROPPED_STAYS_OFF, arm not in dropped and not state.crashed, reported)
+        of_value = next(found for found in state.arms if found.name == arm)
+        self.require(Rule.OF_ITS_ARM, osd_id in of_value.osds, reported)
+        may_run = not of_value.dropped and not crashed(state)
+        self.require(Rule.DROPPED_STAYS_OFF, may_run, reported)
         # A started OSD is finished.
         started = self._started == (leg.rollout_id, osd_id)
         self._started = leg.rollout_id, osd_id
@@ -219,7 +225,7 @@ class Watch(Checks[Rule]):
         }
         self.require(Rule.ONLY_PLANNED, off <= self._columns, f'{off}')
         arms = Counter(self._strings[entries[f'osd.{n}']] for n in off)
-        most = max(len(osds) for _, osds in self.planned.request.plan.arms)
+        most = max(len(arm.osds) for arm in self.planned.request.plan.arms)
         self.require(Rule.ONLY_PLANNED, max(arms.values(), default=0) <= most, f'{arms}')
 
     def _watch_blocks(self) -> None:
@@ -245,12 +251,11 @@ class Watch(Checks[Rule]):
     def _watch_arms(self, state: ExperimentState, key: str) -> None:
         last = self.world.experiment._measuring.known(state).after[-1:]
         measured = {n for block in last for n in block.by_osd} - self.others - self.beside_itself
-        arms = () if state.stage is Stage.BASELINE else state.request.plan.arms
-        for arm, osds in arms:
-            for n in measured & set(osds):
-                runs = self.cluster.runs(n)
-                right = same_meaning(runs, state.request.options(arm))
-                self.require(Rule.RIGHT_ARM, right, f'{key}: osd.{n} of {arm} runs {runs}')
+        arms = {} if state.stage is Stage.BASELINE else state.arm_of
+        for n in measured & arms.keys():
+            runs = self.cluster.runs(n)
+            right = same_meaning(runs, arms[n].options)
+            self.require(Rule.RIGHT_ARM, right, f'{key}: osd.{n} of {arms[n].name} runs {runs}')
 
     def taken_over(self, before: ExperimentDriver) -> None:
         found = self.world.experiment
@@ -289,7 +294,7 @@ class Watch(Checks[Rule]):
                 continue
             runs = cluster.runs(n)
             self.require(Rule.RESTORED, same_meaning(runs, self._old[n]), f'{who} runs {runs}')
-        if state.crashed:
+        if crashed(state):
             self.require(Rule.RIGHT_END, state.outcome is not Outcome.DONE, f'{state.outcome}')
         if state.outcome is Outcome.DONE:
             self.require(Rule.RIGHT_END, state.conclusion is not None, 'no conclusion')
