@@ -119,10 +119,9 @@ check-faults: $(TOX)
 lint mypy chaos integration faults-short dashboard smoke campaign restarts experiment advice oracle: $(TOX)
 	$(TOX) run -e $@
 
-# Goes on where it was interrupted; what was run is kept under build/mutation
 mutation: $(TOX)
 	$(TOX) run -e mutation -- $(if $(PACKAGES),--packages $(PACKAGES)) $(if $(SHARD),--shard $(SHARD)) \
-	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(WORKERS),--workers $(WORKERS))
+	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 mutation-sample: $(TOX)
 	$(TOX) run -e $@ $(if $(SEED),-- --seed $(SEED))
