@@ -248,7 +248,6 @@ def flushing(scenario: FaultScenario) -> Iterator[None]:
     done.result()
 
 
-@pytest.mark.integration
 def test_change_without_the_expected_gain_does_not_spread(scenario: FaultScenario) -> None:
     """No fault at all: the tolerances are so wide that nothing gets better."""
     scenario.fault_injection.expect_gain()
@@ -764,7 +763,6 @@ def batches_by(kind: str, scenario: FaultScenario) -> list[tuple[list[int], str]
     return found
 
 
-@pytest.mark.integration
 @pytest.mark.every_release
 def test_batches_stay_within_one_failure_domain_of_the_pool_rules(
     shared_scenario: FaultScenario,
