@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from . import ending
 from .errors import HarnessError
@@ -15,6 +15,7 @@ from .releases import Release
 
 COMMAND_TIMEOUT_S = 60.0
 POLL_S = 0.25
+_Answer = TypeVar('_Answer')
 
 
 class CephClient:
@@ -68,17 +69,18 @@ def parse_json(text: str, arguments: Sequence[str]) -> Any:
 
 
 def wait_until(
-    condition: Callable[[], bool],
+    condition: Callable[[], _Answer],
     timeout_s: float,
     what: str,
     *,
     detail: Callable[[], str] = str,
     poll_s: float = POLL_S,
-) -> None:
-    """Return as soon as the condition holds; HarnessError with `detail` after `timeout_s`."""
+) -> _Answer:
+    """The first true answer of the condition; HarnessError with `detail` after `timeout_s`."""
     deadline_s = time.monotonic() + timeout_s
-    while not condition():
+    while not (answer := condition()):
         if time.monotonic() > deadline_s:
             more = detail()
             raise HarnessError(f'{what}: not so after {timeout_s:g} s' + (f': {more}' * bool(more)))
         ending.pause(poll_s)
+    return answer

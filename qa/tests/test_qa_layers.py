@@ -107,7 +107,7 @@ def test_every_part_of_qa_is_in_one_layer() -> None:
 def test_imports_are_found_under_any_name() -> None:
     """Otherwise the next tests would prove nothing."""
     imports = {
-        'tests/test_harness_cli.py': 'harness/cli.py',
+        'tests/test_harness_procs.py': 'harness/procs.py',
         'harness/cluster.py': 'harness/boot.py',
         'bench/bench_verdict_real.py': 'harness/trial_windows.py',
         'browser/test_tab.py': 'tests/integration/sample_answers.py',

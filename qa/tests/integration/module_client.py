@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import jsonschema
 
 from harness import Cluster
+from harness.client import wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 SCHEMAS = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/present/schemas'
@@ -100,14 +100,8 @@ class ModuleClient:
     def wait_for(
         self, condition: Callable[[], Any], timeout_s: float, what: str, every_s: float = 1.0
     ) -> Any:
-        """The first true answer of ``condition``; fails the test after ``timeout_s``."""
-        deadline_s = time.monotonic() + timeout_s
-        while True:
-            found = condition()
-            if found:
-                return found
-            assert time.monotonic() < deadline_s, f'{what}: not so after {timeout_s:g} s'
-            time.sleep(every_s)
+        """`wait_until`, with fewer questions to the manager."""
+        return wait_until(condition, timeout_s, what, poll_s=every_s)
 
     def wait_for_recommendation(
         self, kind: str, timeout_s: float = 60, which: Callable[[Any], bool] = lambda _: True
