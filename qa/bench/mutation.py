@@ -449,7 +449,7 @@ def run(order: Order) -> Mapping[str, float]:
     def work() -> str:
         session = Session(order)
         options = ['-o', 'addopts=', '--capture=no', '-W', 'ignore', '-p', 'no:cacheprovider']
-        plugins = ['-p', 'no:terminal', '-p', '_hypothesis_pytestplugin']
+        plugins = ['-p', 'no:terminal', '-p', 'no:faulthandler', '-p', '_hypothesis_pytestplugin']
         marks = ['-m', 'not integration and not faults and not mgr_api']
         pytest.main([*options, *plugins, *marks, *order.tests], plugins=[session])
         sys.stdout.flush()
