@@ -111,13 +111,16 @@ def _remedy(who: str, finding: Finding) -> Decision:
 def nothing(who: str, because: str, limit: Limit, next_command: Optional[str] = None) -> Decision:
     """No change of options: because of what, and what limits; what relieves that, if anything."""
     limited = limited_by(limit) and f'Limited by {limited_by(limit)}'
-    if limit.resource in RELIEVED or limit.thread_share is not None:
+    relieved = limit.resource in RELIEVED or limit.thread_share is not None
+    if relieved:
         finding = finding_of(limit)
-        because = f'{limited} {because}'.rstrip()
         next_command = f'{_COMMAND} findings {finding}' if finding else f'{_COMMAND} osd'
-        return Decision(who, f'Provide {relief_of(limit)}', because, next_command=next_command)
     return Decision(
-        who, 'Nothing to change', f'{because} {limited}'.strip(), next_command=next_command
+        who,
+        f'Provide {relief_of(limit)}' if relieved else 'Nothing to change',
+        ' '.join(filter(None, (limited, because) if relieved else (because, limited))),
+        next_command=next_command,
+        limit=limit,
     )
 
 

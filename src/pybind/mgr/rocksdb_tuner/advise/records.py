@@ -310,6 +310,8 @@ class Decision:
         Optional[str], 'Risk, with what the OSDs go through; null without a change.'
     ] = None
     next_command: Annotated[Optional[str], 'The command to run next; null if there is none.'] = None
+    #: What ``because`` names as the limit.
+    limit: Optional[Limit] = None
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
-from ..advise.limit import limited_by
-from ..advise.records import Decision, Finding, GroupFacts, Severity
+from ..advise.records import Decision, Finding, GroupFacts, Limit, Severity
 from ..doctor import DoctorCheck
 from ..notes import AsTime, Count, InPlace, Named, Picked
 from ..observe.report_interval import ReportInterval, Reports
@@ -189,7 +188,7 @@ def status(snapshot: Snapshot) -> str:
         '\n'.join(paragraph(d.do, 4, f'{d.who}: ') for d in decisions[_IN_FULL:]),
         head,
         _auto_apply(snapshot),
-        _groups(snapshot, ' '.join(decision.because for decision in decisions)),
+        _groups(snapshot, [decision.limit for decision in decisions]),
         _notices(snapshot.all_notices),
     )
 
@@ -264,7 +263,7 @@ def _operation_line(snapshot: Snapshot) -> str:
     return '; '.join(filter(None, (text, state.paused_reason, waits_for)))
 
 
-def _groups(snapshot: Snapshot, reasons: str) -> str:
+def _groups(snapshot: Snapshot, told: Sequence[Optional[Limit]]) -> str:
     """A row per group, and what limits those whose decision does not tell."""
     if not snapshot.osds:
         return '' if snapshot.mode is Mode.OFF else nothing_known(snapshot.mode)
@@ -295,7 +294,7 @@ def _groups(snapshot: Snapshot, reasons: str) -> str:
         if in_no_group
         else '',
         pending_note(pending),
-        limits_of_groups(g for g in snapshot.groups if limited_by(g.limit) not in reasons),
+        limits_of_groups(g for g in snapshot.groups if g.limit not in told),
     )
 
 

@@ -266,7 +266,11 @@ def reported(scenario: Scenario) -> str:
     return shortened(
         '\n'.join(
             (
-                *(f'{k}: {v}' for k, v in asdict(found.conclusion).items() if v and k != 'who'),
+                *(
+                    f'{k}: {v}'
+                    for k, v in asdict(found.conclusion).items()
+                    if v and k not in {'who', 'limit'}
+                ),
                 *(words(a, scenario.whole) for a in found.recommendations),
             )
         )
