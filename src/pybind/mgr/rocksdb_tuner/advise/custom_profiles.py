@@ -136,18 +136,6 @@ def _refuse_errors(own: Profile) -> None:
             )
 
 
-def _document(own: Profile) -> _Document:
-    return _Document(
-        own.name,
-        own.title,
-        own.options,
-        own.own_releases,
-        own.source,
-        own.cautions,
-        own.provenance,
-    )
-
-
 @dataclass(frozen=True)
 class CustomProfiles:
     """Custom profiles in the mgr's store. Reads are cheap; writes may wait for a mon."""
@@ -183,7 +171,16 @@ class CustomProfiles:
             raise BadQuestionError(
                 errno.ENOSPC, f'there are {PROFILES_MAX} profiles already; remove one first'
             )
-        self._stored(KEY + own.name).save(_document(own))
+        document = _Document(
+            own.name,
+            own.title,
+            own.options,
+            own.own_releases,
+            own.source,
+            own.cautions,
+            own.provenance,
+        )
+        self._stored(KEY + own.name).save(document)
         return own
 
     def remember(self, own: Profile) -> None:

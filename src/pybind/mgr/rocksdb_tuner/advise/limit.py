@@ -349,12 +349,9 @@ def _of_ratio(row: _Ratio, osds: Sequence[OsdFacts]) -> Optional[Limit]:
     value = row.all_of(values) if values else 0.0
     if value < getattr(limit_thresholds(), row.threshold):
         return None
-    evidence = Evidence(row.signal, value, 'ratio', _window_s(osds), row.text, (100 * value,))
+    window_s = next((o.signals.window_s or 0.0 for o in osds if o.signals is not None), 0.0)
+    evidence = Evidence(row.signal, value, 'ratio', window_s, row.text, (100 * value,))
     return Limit(row.resource, row.confidence, (evidence,))
-
-
-def _window_s(osds: Sequence[OsdFacts]) -> float:
-    return next((osd.signals.window_s or 0.0 for osd in osds if osd.signals is not None), 0.0)
 
 
 def _is_full(osds: Sequence[OsdFacts]) -> bool:

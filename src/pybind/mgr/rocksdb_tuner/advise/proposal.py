@@ -173,37 +173,6 @@ def recommended(
         options_to = in_force(cohort.running, annex)
         reasons = (*reasons, why_annex(cohort))
     reasons = (*reasons, *(Reason(remark, 'measured') for remark in cohort.remarks))
-    gained = not case.objections and (gain or any(map(is_gain, predictions)))
-    return _recommendation(
-        case,
-        kind,
-        who,
-        options_to,
-        annex,
-        target,
-        reasons,
-        predictions,
-        risk,
-        priority,
-        Purpose.GAIN if gained else Purpose.SAFETY,
-    )
-
-
-def _recommendation(
-    case: Case,
-    kind: Kind,
-    who: str,
-    options_to: str,
-    annex: Optional[str],
-    target: Target,
-    reasons: tuple[Reason, ...],
-    predictions: tuple[Prediction, ...],
-    risk: Risk,
-    priority: Priority,
-    purpose: Purpose,
-) -> Recommendation:
-    """With the order of the OSDs, exact commands and rollback commands."""
-    cohort = case.cohort
     advice_id = recommendation_id(kind, who, options_to, annex)
     restart = not same_meaning(cohort.running, options_to, case.release.rocksdb_version)
     where = places(cohort.osds)
@@ -226,6 +195,7 @@ def _recommendation(
     prediction = predictions[0] if predictions else None
     restarts = f'restarts {format_plural(len(cohort.osds), "OSD")}, one at a time'
     gains, costs = effects(case, target)
+    gained = not case.objections and (gain or any(map(is_gain, predictions)))
     return Recommendation(
         recommendation_id=advice_id,
         kind=kind,
@@ -243,7 +213,7 @@ def _recommendation(
             prediction=prediction_text(prediction),
             predicted=predicted_effect(prediction),
             strings=None if annex is None else (cohort.running, options_to),
-            purpose=purpose,
+            purpose=Purpose.GAIN if gained else Purpose.SAFETY,
             promised=predicted_signal(predictions),
             fill_s=fill_s(case.running, target.options, case.situation),
         ),

@@ -172,7 +172,10 @@ def weigh(
     ``better``: chosen if it qualifies, since it would be chosen in place of the best-tested one.
     """
     feasible = [w for w in weighed if not w.infeasible and w.candidate.origin is not Origin.RUNNING]
-    qualified = sorted((w for w in feasible if w.qualifies(bars)), key=_preference)
+    qualified = sorted(
+        (w for w in feasible if w.qualifies(bars)),
+        key=lambda w: _PREFERENCE.index(w.candidate.origin),
+    )
     chosen = next((w for w in qualified if w.candidate == better), next(iter(qualified), None))
     best = min(feasible, key=lambda w: _main_value(w, resource, bars), default=None)
     if best is not None and _main_value(best, resource, bars) >= 1:
@@ -184,10 +187,6 @@ def weigh(
         None if found is None else explained[list(weighed).index(found)] for found in (chosen, best)
     )
     return Weighing(resource, bars, tuple(explained), chosen, best)
-
-
-def _preference(weighed: Weighed) -> int:
-    return _PREFERENCE.index(weighed.candidate.origin)
 
 
 def _main_value(weighed: Weighed, resource: Optional[Resource], bars: Bars) -> float:

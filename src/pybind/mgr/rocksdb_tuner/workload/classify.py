@@ -165,8 +165,10 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
     if seen is None:
         return UNKNOWN
     limits = thresholds()
-    if _is_recovery(seen, limits):
-        return Workload(WorkloadClass.RECOVERY, HIGH, (_recovery(seen),))
+    rate, changes_per_s = seen.recovery_per_s, seen.changes_per_s
+    if rate > 0.5 and rate >= limits.recovery_ops_share * changes_per_s:
+        recovery = _evidence(seen, 'recovery_ops_per_s', rate, rate, changes_per_s)
+        return Workload(WorkloadClass.RECOVERY, HIGH, (recovery,))
     total = _Totals(seen.changes_per_s, seen.operations_per_s, seen.bytes_per_s)
     if (
         total.operations_per_s <= limits.noise_ops_per_s * seen.osds
@@ -309,12 +311,6 @@ def _key_value_work(
     return WorkloadClass.UNKNOWN, 0.0, evidence
 
 
-def _is_recovery(seen: Activity, limits: SimpleNamespace) -> bool:
-    return seen.recovery_per_s > 0.5 and (
-        seen.recovery_per_s >= limits.recovery_ops_share * seen.changes_per_s
-    )
-
-
 def _beyond(share: float, threshold: float) -> float:
     """Confidence by the distance of a share from its threshold: 0.75 at it, up to HIGH."""
     return min(HIGH, 0.75 + (share - threshold) * 1.5)
@@ -401,10 +397,4 @@ def _class_calls(seen: Activity) -> Evidence:
         'rw_iops',
         seen.class_calls_per_s,
         100 * seen.class_calls_per_s / seen.changes_per_s,
-    )
-
-
-def _recovery(seen: Activity) -> Evidence:
-    return _evidence(
-        seen, 'recovery_ops_per_s', seen.recovery_per_s, seen.recovery_per_s, seen.changes_per_s
     )

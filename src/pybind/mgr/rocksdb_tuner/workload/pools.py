@@ -68,7 +68,12 @@ def pool_context(
 
     ``changes_per_s``: writes and class calls of all OSDs of the class.
     """
-    reaching = [pool for pool in cluster_map.pools if _reaches(pool, device_class)]
+    # A rule without a device class uses all of them.
+    reaching = [
+        pool
+        for pool in cluster_map.pools
+        if not pool.device_classes or device_class in pool.device_classes
+    ]
     shares = _shares(reaching, pool_rates, changes_per_s)
     return PoolContext(
         rbd=any('rbd' in pool.applications for pool in reaching),
@@ -129,8 +134,3 @@ def _kind(pool: PoolInfo) -> Optional[str]:
     if pool.applications and set(pool.applications) <= _OWN_APPLICATIONS:
         return None
     return OTHER
-
-
-def _reaches(pool: PoolInfo, device_class: str) -> bool:
-    # A rule without a device class uses all of them.
-    return not pool.device_classes or device_class in pool.device_classes

@@ -53,7 +53,13 @@ class SetupFindings:
             [(osd.info, osd.options, osd.sharded, osd.settings) for osd in cluster.osds],
         )
         if self._known is None or self._known[0] != setup:
-            self._known = setup, tuple(_look_for(OF_THE_SETUP, _setup_of(cluster)))
+            # Without the facts that conditions of the setup must not depend on.
+            osds = tuple(
+                OsdFacts(o.info, None, None, o.options, sharded=o.sharded, settings=o.settings)
+                for o in cluster.osds
+            )
+            known = tuple(_look_for(OF_THE_SETUP, ClusterFacts(osds, cluster.entries)))
+            self._known = setup, known
         return self._known[1]
 
 
@@ -110,14 +116,3 @@ def _without_remedy(finding: Finding, first: Mapping[int, Finding]) -> Finding:
 def _look_for(known: Iterable[Condition], cluster: ClusterFacts) -> Iterator[Finding]:
     for condition in known:
         yield from condition.evaluate(cluster)
-
-
-def _setup_of(cluster: ClusterFacts) -> ClusterFacts:
-    """The cluster without the facts that conditions of the setup must not depend on."""
-    return ClusterFacts(
-        tuple(
-            OsdFacts(osd.info, None, None, osd.options, sharded=osd.sharded, settings=osd.settings)
-            for osd in cluster.osds
-        ),
-        cluster.entries,
-    )

@@ -155,16 +155,13 @@ class Readings(NamedTuple):
 
     def shown(self) -> Iterator[FindingEvidence]:
         for name in self.names:
-            yield FindingEvidence(name, getattr(self.record, name), _unit(name), self.window_s)
+            unit = _UNITS.get(name) or next(u for end, u in _SUFFIXES.items() if name.endswith(end))
+            yield FindingEvidence(name, getattr(self.record, name), unit, self.window_s)
 
 
 def readings(record: object, *names: str, window_s: Optional[float] = None) -> tuple[Readings, ...]:
     """Figures of a record as evidence."""
     return (Readings(record, names, window_s),)
-
-
-def _unit(name: str) -> str:
-    return _UNITS.get(name) or next(u for end, u in _SUFFIXES.items() if name.endswith(end))
 
 
 #: Workloads that mainly write metadata.

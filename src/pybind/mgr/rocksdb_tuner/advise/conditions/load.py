@@ -162,26 +162,20 @@ def hot_index_shard(cluster: ClusterFacts, at: At) -> Iterator[Case]:
         usual = median(rate for rate, _ in rates)
         if len(rates) >= at['least_osds'] and usual > 0:
             yield from merged(
-                _hot(osd, rate, usual)._replace(
-                    fill={'factor': f'{at["times_median"]:g}', 'device_class': device_class}
+                case(
+                    *readings(signals, 'wal_bytes_per_s', window_s=signals.window_s),
+                    FindingEvidence('median of the class', usual, 'bytes/s', signals.window_s),
+                    *readings(signals, 'kv_sync_busy', window_s=signals.window_s),
+                    osds=(osd.info.osd_id,),
+                    rank=rate,
+                    factor=f'{at["times_median"]:g}',
+                    device_class=device_class,
                 )
                 for rate, osd in rates
                 if rate >= at['times_median'] * usual
-                and osd.signals is not None
-                and (osd.signals.kv_sync_busy or 0.0) >= at['busy']
+                and (signals := osd.signals) is not None
+                and (signals.kv_sync_busy or 0.0) >= at['busy']
             )
-
-
-def _hot(osd: OsdFacts, rate: float, usual: float) -> Case:
-    signals = osd.signals
-    assert signals is not None
-    return case(
-        *readings(signals, 'wal_bytes_per_s', window_s=signals.window_s),
-        FindingEvidence('median of the class', usual, 'bytes/s', signals.window_s),
-        *readings(signals, 'kv_sync_busy', window_s=signals.window_s),
-        osds=(osd.info.osd_id,),
-        rank=rate,
-    )
 
 
 @of_cluster('compaction-storm')

@@ -22,7 +22,7 @@ from ...options.releases import KnownRelease
 from ...options.syntax import OptionSet, format, parse  # noqa: A004
 from ...options.wal import LEAST_LIMIT_BYTES, device_bytes_per_limit
 from ...units import format_bytes, format_plural
-from ..profiles import Profile, few_cores, profiles, recognize
+from ..profiles import few_cores, profiles, recognize
 from .situation import Situation
 
 DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
@@ -156,8 +156,9 @@ def derive(situation: Situation) -> Derivation:
     option_set = OptionSet(tuple((c.option, c.value) for c in choices))
     text = format(option_set)
     equal = recognize(text, situation.release)
-    candidates = [p for p in profiles() if p.options]
-    nearest = equal or min(candidates, key=lambda p: _distance(p, option_set))
+    nearest = equal or min(
+        (p for p in profiles() if p.options), key=lambda p: len(diff(parse(p.options), option_set))
+    )
     return Derivation(
         situation=situation,
         options=text,
@@ -166,10 +167,6 @@ def derive(situation: Situation) -> Derivation:
         nearest=nearest.name,
         differences=() if equal else diff(parse(nearest.options), option_set),
     )
-
-
-def _distance(profile: Profile, option_set: OptionSet) -> int:
-    return len(diff(parse(profile.options), option_set))
 
 
 def _choices(situation: Situation) -> tuple[Choice, ...]:
@@ -198,24 +195,6 @@ def _like_default(situation: Situation) -> tuple[Choice, ...]:
         else Choice(name, value, why.format(scaled if name in sizes else ''), _LIMITED_CPU)
         for name, value in parse(release.default_options).replaced(sizes).items
         if not catalogue().is_without_effect(name, release.rocksdb_version)
-    )
-
-
-def _everywhere(wal_bytes: int, wal_why: str, wal_source: str) -> tuple[Choice, ...]:
-    return (
-        Choice(
-            'compaction_readahead_size',
-            '2MB',
-            'Compactions read sequentially; without it each key is a separate read.',
-            'ceph/ceph#14932',
-        ),
-        Choice('max_total_wal_size', str(wal_bytes), wal_why, wal_source),
-        Choice(
-            'writable_file_max_buffer_size',
-            '0',
-            'BlueFS has its own buffer, so RocksDB needs none.',
-            f'{DEEP_DIVE}, Modern Ceph',
-        ),
     )
 
 
@@ -287,7 +266,19 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
             '256 MiB.',
             f'{DEEP_DIVE}, New Tuning Candidate',
         ),
-        *_everywhere(wal_bytes, wal_why, wal_source),
+        Choice(
+            'compaction_readahead_size',
+            '2MB',
+            'Compactions read sequentially; without it each key is a separate read.',
+            'ceph/ceph#14932',
+        ),
+        Choice('max_total_wal_size', str(wal_bytes), wal_why, wal_source),
+        Choice(
+            'writable_file_max_buffer_size',
+            '0',
+            'BlueFS has its own buffer, so RocksDB needs none.',
+            f'{DEEP_DIVE}, Modern Ceph',
+        ),
     )
 
 

@@ -163,7 +163,7 @@ def situation_of_osd(
     info, signals, details = facts.info, facts.signals, facts.details
     chosen = overrides.workload or (facts.workload.workload_class if facts.workload else None)
     measured, about_workload = _workload(chosen)
-    imagined = overrides.workload not in (None, _workload_of(facts))
+    imagined = overrides.workload not in (None, facts.workload and facts.workload.workload_class)
     common: list[str] = []
     of_model: list[str] = []
     load = Load(
@@ -227,10 +227,6 @@ def _write_bytes(facts: OsdFacts) -> Optional[float]:
 def _thread_waits(facts: OsdFacts) -> bool:
     round_ms = facts.signals.kv_sync_ms if facts.signals else None
     return round_ms is not None and round_ms >= limit_thresholds().slow_round_ms
-
-
-def _workload_of(facts: OsdFacts) -> Optional[WorkloadClass]:
-    return facts.workload.workload_class if facts.workload else None
 
 
 def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
