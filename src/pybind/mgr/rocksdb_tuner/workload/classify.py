@@ -152,14 +152,6 @@ _WITHOUT_WRITER = frozenset({WorkloadClass.MIXED, WorkloadClass.READ_MOSTLY})
 _MOST_CHANGES = 0.5
 
 
-class _Totals(NamedTuple):
-    """Sums of an activity, which are needed several times for every OSD at every tick."""
-
-    changes_per_s: float
-    operations_per_s: float
-    bytes_per_s: float
-
-
 def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
     """The client workload; UNKNOWN if signals contradict each other."""
     if seen is None:
@@ -169,28 +161,27 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
     if rate > 0.5 and rate >= limits.recovery_ops_share * changes_per_s:
         recovery = _evidence(seen, 'recovery_ops_per_s', rate, rate, changes_per_s)
         return Workload(WorkloadClass.RECOVERY, HIGH, (recovery,))
-    total = _Totals(seen.changes_per_s, seen.operations_per_s, seen.bytes_per_s)
     if (
-        total.operations_per_s <= limits.noise_ops_per_s * seen.osds
-        and total.bytes_per_s <= limits.noise_bytes_per_s * seen.osds
+        seen.operations_per_s <= limits.noise_ops_per_s * seen.osds
+        and seen.bytes_per_s <= limits.noise_bytes_per_s * seen.osds
     ):
-        return Workload(WorkloadClass.IDLE, HIGH, (_operations(seen, total),))
-    workload_class, certainty, reasons = _client_work(seen, total, pools, limits)
-    enough = _enough(seen, total, limits)
+        return Workload(WorkloadClass.IDLE, HIGH, (_operations(seen),))
+    workload_class, certainty, reasons = _client_work(seen, pools, limits)
+    enough = _enough(seen, limits)
     if workload_class in _WITHOUT_WRITER:
-        writer = _writer(seen, total, pools, limits)
+        writer = _writer(seen, pools, limits)
         if writer is not None:
             sure = Writer(writer.workload_class, round(writer.confidence * enough, 3))
             reasons = (*reasons, writer_evidence(sure, seen.window_s))
     confidence = round(certainty * enough, 3)
-    return Workload(workload_class, confidence, (*reasons, _operations(seen, total)))
+    return Workload(workload_class, confidence, (*reasons, _operations(seen)))
 
 
 def _client_work(
-    seen: Activity, total: _Totals, pools: PoolContext, limits: SimpleNamespace
+    seen: Activity, pools: PoolContext, limits: SimpleNamespace
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
-    operations_per_s = total.operations_per_s
-    changes_share = total.changes_per_s / operations_per_s if operations_per_s else 0.0
+    operations_per_s = seen.operations_per_s
+    changes_share = seen.changes_per_s / operations_per_s if operations_per_s else 0.0
     reads_dominate = operations_per_s > 0 and 1 - changes_share >= limits.read_share
     # Large writes are few, so they are classified by bytes, not by operations.
     size = _large_writes(seen, limits)
@@ -200,7 +191,7 @@ def _client_work(
         and seen.written_bytes_per_s > limits.noise_bytes_per_s * seen.osds
     ):
         if reads_dominate:
-            return WorkloadClass.MIXED, 0.7, (size, _shares(seen, total))
+            return WorkloadClass.MIXED, 0.7, (size, _shares(seen))
         # An MDS writes its journal in large pieces, and omap keys later.
         journal = pools.shares.get(CEPHFS_METADATA) if pools.shares else None
         share = journal.write_bytes if journal else 0.0
@@ -214,28 +205,28 @@ def _client_work(
         return WorkloadClass.LARGE_WRITE, HIGH, (size,)
     if reads_dominate:
         certainty = _beyond(1 - changes_share, limits.read_share)
-        return WorkloadClass.READ_MOSTLY, certainty, (_shares(seen, total),)
+        return WorkloadClass.READ_MOSTLY, certainty, (_shares(seen),)
     if changes_share < limits.write_share:
-        return WorkloadClass.MIXED, 0.7, (_shares(seen, total),)
+        return WorkloadClass.MIXED, 0.7, (_shares(seen),)
     if pools.leading is None:
-        return _small_changes(seen, total, pools, limits)
+        return _small_changes(seen, pools, limits)
     kind, share, statement = pools.leading
     of_pools = Evidence('pools', share, 'share', seen.window_s, statement)
     if share < limits.dominant_kind_share:
         return WorkloadClass.MIXED, _beyond(1 - share, 1 - limits.dominant_kind_share), (of_pools,)
     # The other kinds have little load, so they are ignored.
     alone = PoolContext(rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA)
-    workload_class, certainty, evidence = _small_changes(seen, total, alone, limits)
+    workload_class, certainty, evidence = _small_changes(seen, alone, limits)
     certainty = min(certainty, _beyond(share, limits.dominant_kind_share))
     return workload_class, certainty, (of_pools, *evidence)
 
 
 def _small_changes(
-    seen: Activity, total: _Totals, pools: PoolContext, limits: SimpleNamespace
+    seen: Activity, pools: PoolContext, limits: SimpleNamespace
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
     mean_bytes = seen.mean_write_bytes
-    shares, size = _shares(seen, total), _write_size(seen)
-    call_share = seen.class_calls_per_s / total.changes_per_s
+    shares, size = _shares(seen), _write_size(seen)
+    call_share = seen.class_calls_per_s / seen.changes_per_s
     if call_share >= limits.class_call_share:
         if pools.rgw:
             certainty = _beyond(call_share, limits.class_call_share)
@@ -255,11 +246,9 @@ def _small_changes(
     return small, certainty, (size, shares)
 
 
-def _writer(
-    seen: Activity, total: _Totals, pools: PoolContext, limits: SimpleNamespace
-) -> Optional[Writer]:
+def _writer(seen: Activity, pools: PoolContext, limits: SimpleNamespace) -> Optional[Writer]:
     """The writer of a mixed workload; None if writes are few, large, or without a main source."""
-    if total.changes_per_s <= limits.noise_ops_per_s * seen.osds:
+    if seen.changes_per_s <= limits.noise_ops_per_s * seen.osds:
         return None
     if _large_writes(seen, limits) is not None:
         return None
@@ -274,7 +263,7 @@ def _writer(
         )
     # Writes below the size of large writes cost a metadata transaction each.
     larger = SimpleNamespace(**{**vars(limits), 'small_write_bytes': limits.large_write_bytes})
-    workload_class, of_kind, _ = _small_changes(seen, total, pools, larger)
+    workload_class, of_kind, _ = _small_changes(seen, pools, larger)
     if workload_class in (WorkloadClass.UNKNOWN, WorkloadClass.MIXED):
         return None
     return Writer(workload_class, min(certainty, of_kind))
@@ -316,10 +305,10 @@ def _beyond(share: float, threshold: float) -> float:
     return min(HIGH, 0.75 + (share - threshold) * 1.5)
 
 
-def _enough(seen: Activity, total: _Totals, limits: SimpleNamespace) -> float:
+def _enough(seen: Activity, limits: SimpleNamespace) -> float:
     """Confidence factor: low with few operations, unless they have many bytes."""
-    by_operations = total.operations_per_s / seen.osds / limits.full_confidence_ops_per_s
-    by_bytes = total.bytes_per_s / seen.osds / (16 * limits.noise_bytes_per_s)
+    by_operations = seen.operations_per_s / seen.osds / limits.full_confidence_ops_per_s
+    by_bytes = seen.bytes_per_s / seen.osds / (16 * limits.noise_bytes_per_s)
     return float(min(1.0, 0.7 + 0.3 * max(by_operations, by_bytes)))
 
 
@@ -355,9 +344,9 @@ def _evidence(seen: Activity, signal: str, value: float, *figures: float) -> Evi
     return Evidence(signal, value, unit, seen.window_s, wording, figures)
 
 
-def _operations(seen: Activity, total: _Totals) -> Evidence:
-    per_osd = total.operations_per_s / seen.osds
-    return _evidence(seen, 'write_iops', per_osd, per_osd, total.bytes_per_s / 1024)
+def _operations(seen: Activity) -> Evidence:
+    per_osd = seen.operations_per_s / seen.osds
+    return _evidence(seen, 'write_iops', per_osd, per_osd, seen.bytes_per_s / 1024)
 
 
 def _large_writes(seen: Activity, limits: SimpleNamespace) -> Optional[Evidence]:
@@ -370,8 +359,8 @@ def _large_writes(seen: Activity, limits: SimpleNamespace) -> Optional[Evidence]
     return _evidence(seen, 'rw_bytes_per_s', seen.class_call_bytes_per_s, mean / 1024)
 
 
-def _shares(seen: Activity, total: _Totals) -> Evidence:
-    whole = total.operations_per_s or 1.0
+def _shares(seen: Activity) -> Evidence:
+    whole = seen.operations_per_s or 1.0
     return _evidence(
         seen,
         'read_iops',
