@@ -245,8 +245,8 @@ def _orchestrator(environment: Environment) -> Iterable[_Case]:
         False,
         f'no orchestrator can restart OSDs: {environment.orchestrator_reason}',
         (
-            'restart each OSD of a rollout when asked; auto-apply requires an orchestrator: '
-            '"ceph orch set backend NAME"'
+            'restart each OSD of a rollout when asked; auto-apply requires an orchestrator '
+            '("ceph orch set backend NAME") and services that it manages'
         ),
     )
 

@@ -28,6 +28,7 @@ from .parse import (
     parse_pool_counters,
     parse_running_option,
     parse_slow_ops,
+    parse_unmanaged,
     parse_upgrade,
     parse_versions,
 )
@@ -467,9 +468,27 @@ class MgrCluster:
             # As in the dashboard: the orchestrator methods that the backend implements.
             features = self._module.remote(backend, 'get_feature_set')
             able = features['daemon_action']['available']
+            lists = features.get('describe_service', {}).get('available')
         except Exception as error:  # noqa: BLE001 - the code of another module
             return f'the orchestrator backend {backend} does not report its features: {error!r}'
-        return None if able else f'the orchestrator backend {backend} cannot restart daemons'
+        if not able:
+            return f'the orchestrator backend {backend} cannot restart daemons'
+        return self._why_left_alone() if lists else None
+
+    def _why_left_alone(self) -> Optional[str]:
+        """Why a scheduled restart would stay scheduled; None: it would not, or this is unknown.
+
+        cephadm schedules restarts of unmanaged services, too, and never carries them out (seen on
+        20.2.4).
+        """
+        command = {'prefix': 'orch ls', 'service_type': 'osd', 'format': 'json'}
+        with suppress(CommandError), understood('"orch ls"'):
+            for name in parse_unmanaged(self._mon_json(command)):
+                return (
+                    f'the service {name} is unmanaged, so its OSDs are not restarted: "ceph orch '
+                    f'set-managed {name}" changes that, and lets it make OSDs of free devices'
+                )
+        return None
 
     def _mon_json(self, command: Mapping[str, Any]) -> Any:
         out = self._mon(command)

@@ -144,6 +144,21 @@ def parse_upgrade(output: str) -> Optional[str]:
     return str(status.get('target_image') or 'an unnamed image')
 
 
+def parse_unmanaged(services: Any) -> tuple[str, ...]:
+    """Services with daemons that cephadm leaves alone, from the output of `orch ls`.
+
+    A service without a specification, and so without the time of one, is shown as unmanaged, too,
+    but its daemons are restarted (CephadmServe._check_daemons of 16.2.15, 18.2.7 and 20.2.4).
+    """
+    return tuple(
+        str(service['service_name'])
+        for service in services
+        if service.get('unmanaged')
+        and service.get('status', {}).get('created')
+        and service['status'].get('running')
+    )
+
+
 def parse_pg_status(status: Mapping[str, Any]) -> PgSummary:
     """PgSummary from `get('pg_status')`."""
     states = tuple((str(s['state_name']), int(s['count'])) for s in status.get('pgs_by_state', []))

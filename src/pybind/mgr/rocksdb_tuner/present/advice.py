@@ -532,8 +532,12 @@ def _how(r: Advice, planned: Steps) -> Iterable[str]:
         *_watch_of_batches(planned),
         ('Duration', f'about {duration} without waiting'),
     ]
+    by_hand = not any(command.startswith('ceph orch ') for command in r.commands)
     steps = [
-        'Set the option for this OSD only, and restart it.',
+        'Set the option for this OSD only, then wait until you restart it with the command named '
+        'by "operation status": "ceph rocksdb-tuner doctor" shows why no orchestrator does it.'
+        if by_hand
+        else 'Set the option for this OSD only, and restart it.',
         'Continue once it is up with the new value and all placement groups are clean.',
     ]
     yield titled('Procedure', fields(pairs))

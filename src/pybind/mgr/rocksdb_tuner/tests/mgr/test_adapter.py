@@ -280,6 +280,40 @@ def test_backend_reports_whether_it_can_restart_daemons(
     assert (reason or '').startswith(expected or '')
 
 
+def service(name: str = 'osd.disks', **fields: object) -> dict[str, object]:
+    """A service as `orch ls` of 20.2.4 shows it."""
+    status = {'created': '2026-01-01T00:00:00.000000Z', 'running': 3, 'size': 3}
+    found = {'service_name': name, 'service_type': 'osd', 'status': status, 'unmanaged': True}
+    return {**found, **fields}
+
+
+@pytest.mark.parametrize(
+    ('services', 'left_alone'),
+    [
+        ([service()], 'osd.disks'),
+        ([service('osd.a', unmanaged=False), service('osd.b')], 'osd.b'),
+        ([service(unmanaged=False)], None),
+        # Without a specification
+        ([service('osd', status={'running': 3, 'size': 0})], None),
+        ([service(status={'created': '2026-01-01T00:00:00.000000Z', 'running': 0})], None),
+        ([], None),
+        ('no list', None),
+    ],
+)
+def test_restarts_of_an_unmanaged_service_are_left_to_the_operator(
+    module: Any, services: object, left_alone: Optional[str]
+) -> None:
+    """cephadm would schedule them for good, and answer that it did."""
+    module.features = {**ABLE, 'describe_service': {'available': True}}
+    module.mon_answers = [
+        (0, '{"available": true, "backend": "cephadm"}', ''),
+        (0, json.dumps(services), ''),
+    ]
+    reason = MgrCluster(module).unavailable_reason()
+    assert (reason is None) is (left_alone is None)
+    assert f'"ceph orch set-managed {left_alone}"' in (reason or f'"ceph orch set-managed {None}"')
+
+
 def event(text: str, level: str = 'INFO', at: str = '01') -> str:
     """As cephadm prints one: OrchestratorEvent.to_json."""
     return f'2026-01-01T00:00:{at}.000000Z daemon:osd.3 [{level}] "{text}"'
