@@ -32,7 +32,7 @@ AXE := build/axe.min.js
 TAB_BYTES_MAX := 57344
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check chaos fuzz check-releases check-faults lint mypy test coverage integration faults-short dashboard smoke \
+.PHONY: help demo check chaos fuzz check-releases check-faults check-cephadm lint mypy test coverage integration faults-short dashboard smoke \
   campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench results answers golden mixin size manual doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm pyz packages-check quick-start pictures clean
 
@@ -50,6 +50,8 @@ help:
 	@echo '              option strings on the binaries of each release'
 	@echo 'make check-faults     rollouts on real clusters under every fault, with verifying clients, also'
 	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts'
+	@echo 'make check-cephadm    on a cluster under cephadm (podman): installation by mount and by image,'
+	@echo '              rollouts, unmanaged OSDs; 25 minutes (root)'
 	@echo 'make mutation  mutation score: the share of single faults in the source that the tests detect;'
 	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part'
 	@echo 'make mutation-sample   the same with some faults, for minutes; SEED=N repeats a sample'
@@ -115,6 +117,9 @@ check-releases: $(TOX)
 
 check-faults: $(TOX)
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e faults,faults-reef,faults-tentacle
+
+check-cephadm: $(TOX)
+	$(TOX) run -e cephadm
 
 lint mypy chaos integration faults-short dashboard smoke campaign restarts experiment advice oracle: $(TOX)
 	$(TOX) run -e $@

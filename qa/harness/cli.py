@@ -87,7 +87,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
 
     up = commands.add_parser('up', parents=[common], help='create a cluster and start it')
-    up.add_argument('--release', default='pacific', metavar='|'.join(RELEASES))
+    up.add_argument('--release', metavar='|'.join(RELEASES), help='default pacific')
+    up.add_argument(
+        '--cephadm', action='store_true', help='in containers under cephadm: tentacle, two managers'
+    )
     up.add_argument(
         '--osd-releases',
         type=lambda text: tuple(text.split(',')),
@@ -98,7 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     up.add_argument('--osds', type=int, default=3, metavar='N', help='default 3')
     up.add_argument('--mons', type=int, default=1, metavar='N', help='default 1')
-    up.add_argument('--mgrs', type=int, default=1, metavar='N', help='2: one is a standby')
+    up.add_argument('--mgrs', type=int, metavar='N', help='default 1; 2: one is a standby')
     up.add_argument(
         '--db-size', type=parse_size, metavar='BYTES', help='a dedicated DB device per OSD'
     )
@@ -175,11 +178,12 @@ def _up(arguments: argparse.Namespace) -> int:
     if arguments.module_path is not None:
         module = str(arguments.module_path.resolve())
     spec = ClusterSpec(
-        release=arguments.release,
+        release=arguments.release or ('tentacle' if arguments.cephadm else 'pacific'),
+        cephadm=arguments.cephadm,
         osd_releases=arguments.osd_releases,
         osds=arguments.osds,
         mons=arguments.mons,
-        mgrs=arguments.mgrs,
+        mgrs=arguments.mgrs or 1 + arguments.cephadm,
         db_size_bytes=arguments.db_size,
         block_size_bytes=arguments.block_size,
         pool_size=arguments.pool_size,

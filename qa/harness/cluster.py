@@ -128,14 +128,14 @@ class Cluster:
             _make_room(path, progress)
             try:
                 space.require(path, space.needed_bytes(spec), f'a cluster of {spec.osds} OSDs')
-                cluster = cls(path, _new_record(spec, path, ports), progress)
+                cluster = kind_of(spec)(path, _new_record(spec, path, ports), progress)
             except BaseException:
                 layout.remove_tree(path, keep=was_there)
                 raise
             try:
-                cluster._start_all_daemons(release)
+                cluster._start_all_daemons(release)  # noqa: SLF001  # this class' own
             except BaseException as error:
-                cluster._cancel_all(error)
+                cluster._cancel_all(error)  # noqa: SLF001
                 raise
             _live.add(cluster.dir)
         return cluster
@@ -150,7 +150,7 @@ class Cluster:
                 f'no cluster in {path}: start one with qa/cluster up --dir {path}, or name '
                 f'another folder with --dir'
             )
-        return cls(path, record, progress)
+        return kind_of(record.spec)(path, record, progress)
 
     def _find_clients(self) -> None:
         """The host of the clients, which have the monitors' release."""
@@ -489,7 +489,7 @@ class Cluster:
             if layout.load_record(self.dir) is None:
                 return
             self._reload()
-            if self._daemons() or self._clients():
+            if self._is_there():
                 with self.progress.step('end clients and daemons'):
                     self._stop_processes(graceful=True)
             _live.discard(self.dir)
@@ -498,6 +498,10 @@ class Cluster:
                 self.progress.say(f'data and logs are kept in {self.dir}')
             else:
                 layout.remove_cluster_files(self.dir, self.record)
+
+    def _is_there(self) -> bool:
+        """Whether anything of it may still run."""
+        return bool(self._daemons() or self._clients())
 
     def _clients(self) -> list[procs.DaemonProcess]:
         return procs.find_clients(str(self.layout.conf), self.record.fsid)
@@ -558,6 +562,15 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         self.down()
+
+
+#: Classes of clusters that are not this file's, by what asks for one in a specification.
+KINDS: dict[str, type[Cluster]] = {}
+
+
+def kind_of(spec: ClusterSpec) -> type[Cluster]:
+    """The class of the clusters that are made so."""
+    return KINDS['cephadm'] if spec.cephadm else Cluster
 
 
 def without_dumps(lines: Sequence[str]) -> list[str]:
@@ -659,7 +672,8 @@ def _make_room(path: Path, progress: Progress) -> None:
             )
         path.mkdir(parents=True, exist_ok=True)
         return
-    daemons = procs.find_daemons(str(path / 'ceph.conf'))
+    left = kind_of(record.spec)(path, record, progress)
+    daemons = left._daemons()  # noqa: SLF001  # this class' own
     if daemons:
         raise HarnessError(
             f'a cluster is running in {path} ({len(daemons)} daemons): take it down with '
@@ -671,6 +685,6 @@ def _make_room(path: Path, progress: Progress) -> None:
             f'{path}, or choose another folder with --dir'
         )
     progress.say(f'the cluster that was in {path} does not run any more: its files are replaced')
-    procs.stop_clients(str(path / 'ceph.conf'), record.fsid, term_timeout_s=CLIENT_TERM_TIMEOUT_S)
+    left._stop_processes(graceful=True)  # noqa: SLF001
     layout.remove_cluster_files(path, record)
     path.mkdir(parents=True)

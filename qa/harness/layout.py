@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,8 @@ class ClusterSpec:
     """(k, m) of an erasure-coded pool, made with the cluster, that holds RBD's data; None: none."""
     slow_sync: bool = False
     """Whether OSDs can be made slower while they run (slow_sync.py)."""
+    cephadm: bool = False
+    """Whether cephadm runs the daemons, in containers (cephadm.py)."""
     few_mgr_modules: bool = False
     """Whether managers have of Ceph's own modules only those that are always on. Each manager that
     starts loads all that there are, enabled or not: with few it costs half."""
@@ -102,6 +105,9 @@ class ClusterSpec:
         if self.dashboard and self.few_mgr_modules:
             raise UsageError('few_mgr_modules leaves out the dashboard: give one of the two')
         self._check_places()
+        wrong = [name for name, usual in _WITH_CEPHADM.items() if getattr(self, name) != usual]
+        if self.cephadm and wrong:
+            raise UsageError(f'not with --cephadm, which has one host: {", ".join(wrong)}')
 
     def _check_places(self) -> None:
         """The placement and classes of OSDs, and the requirements of pools."""
@@ -183,6 +189,20 @@ class ClusterSpec:
         return tuple('xyzuvwrst'[: self.mgrs])
 
 
+#: What clusters under cephadm have no choice of.
+_WITH_CEPHADM: Mapping[str, object] = {
+    'release': 'tentacle',
+    'mons': 1,
+    'db_size_bytes': None,
+    'rgw': False,
+    'dashboard': False,
+    'orchestrator': True,
+    'osd_releases': (),
+    'crush_hosts': 0,
+    'erasure_code': None,
+    'slow_sync': False,
+    'few_mgr_modules': False,
+}
 _DEVICE_CLASS = re.compile(r'[A-Za-z0-9_.-]+')
 MIN_DB_BYTES = 64 << 20
 MIN_BLOCK_BYTES = 1 << 30

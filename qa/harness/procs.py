@@ -242,6 +242,17 @@ def find_daemons(conf: str) -> list[DaemonProcess]:
     return found
 
 
+def find_contained(container: str) -> list[DaemonProcess]:
+    """The daemons in a container with this id, or in containers within it."""
+    found = []
+    for process in Path('/proc').iterdir():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            name = daemon_name(_strings(process / 'cmdline')) if process.name.isdigit() else None
+            if name is not None and container in (process / 'cgroup').read_text():
+                found.append(DaemonProcess(name, int(process.name), _start_ticks(process)))
+    return sorted(found, key=lambda daemon: daemon.name)
+
+
 def _look(conf: str) -> list[DaemonProcess]:
     found = (inspect(int(p.name), conf) for p in Path('/proc').iterdir() if p.name.isdigit())
     return sorted(filter(None, found), key=lambda daemon: (daemon.start_ticks, daemon.pid))

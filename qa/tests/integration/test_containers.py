@@ -114,7 +114,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def steps(context: Path) -> Iterator[tuple[str, str]]:
     """The instructions of the Containerfile."""
-    text = (context / 'packaging/container/Containerfile').read_text()
+    text = (context / 'packaging/image/Containerfile').read_text()
     lines = [line for line in text.splitlines() if not line.startswith('#')]
     for line in '\n'.join(lines).replace('\\\n', ' ').splitlines():
         instruction, _, rest = line.partition(' ')
