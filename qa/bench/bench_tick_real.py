@@ -1,18 +1,12 @@
 #!/usr/bin/python3
-"""What the module costs a real manager: CPU time, memory, and the latency of other commands.
+"""What a tick of the module costs a real manager, in CPU time per OSD.
 
     bench_tick_real.py cost --dir DIR --what '300 client writes of 4 KiB per second'
-    bench_tick_real.py memory --dir DIR
-    bench_tick_real.py latency --dir DIR
 
-A running cluster of `qa/cluster up` is watched. ``cost`` compares the CPU time of a tick with that
-of reading all counters of all OSDs and of the prometheus module's `collect`, which a module of the
-bench (counter_cost) calls in the same manager between ticks. ``memory`` compares a manager without
-the module with one of the same age that has it. ``latency`` asks the manager the same question all
-the time, while the module's mode changes between off and recommend.
-
-Of the CPU time that others take on the same cores nothing is counted, but caches are shared with
-them: a busy machine shows more. Latency is wall time, so only the two modes can be compared.
+A running cluster of `qa/cluster up` is watched. The CPU time of a tick is compared with that of
+reading all counters of all OSDs and of the prometheus module's `collect`, which a module of the
+bench (counter_cost) calls in the same manager between ticks. Of the time that others take on the
+same cores nothing is counted, but caches are shared with them: a busy machine shows more.
 """
 
 from __future__ import annotations
@@ -44,11 +38,6 @@ POLL_S = 1.0
 START_TIMEOUT_S = 120.0
 #: Until then the module evaluates each sample.
 WARM_UP_S = 120.0
-#: Modes change this often, and the first seconds of each do not count.
-BLOCK_S, LEAD_S = 30.0, 3.0
-PAUSE_S = 0.02
-#: Answered by the manager from its own memory, as the module's questions are.
-QUESTION = ('osd', 'df')
 
 
 @dataclass(frozen=True)
@@ -78,31 +67,6 @@ class Cost:
     us_per_osd: Spread
     all_counters_us_per_osd: Spread
     prometheus_us_per_osd: Spread
-
-
-@dataclass(frozen=True)
-class Memory:
-    release: str
-    date: str
-    osds: int
-    #: Age of the managers, in seconds.
-    age_s: float
-    without_mib: float
-    with_mib: float
-
-
-@dataclass(frozen=True)
-class Latency:
-    """Milliseconds until the manager answered."""
-
-    release: str
-    date: str
-    osds: int
-    answers: int
-    off_median_ms: float
-    off_p99_ms: float
-    recommend_median_ms: float
-    recommend_p99_ms: float
 
 
 def cost(cluster: Cluster, seconds: float, what: str) -> Cost:
@@ -149,57 +113,6 @@ def _sampling(cluster: Cluster) -> dict[str, Any]:
     return found
 
 
-def memory(cluster: Cluster, seconds: float) -> Memory:
-    resident_mib = {}
-    for action in ('disable', 'enable'):
-        # The manager starts anew after each change of its modules.
-        cluster.ceph('mgr', 'module', action, MODULE)
-        restart_manager(cluster)
-        time.sleep(seconds)
-        resident_mib[action] = _resident_mib(_manager_pid(cluster))
-    return Memory(
-        **_described(cluster, _osds(cluster)),
-        age_s=seconds,
-        without_mib=resident_mib['disable'],
-        with_mib=resident_mib['enable'],
-    )
-
-
-def latency(cluster: Cluster, seconds: float) -> Latency:
-    taken_ms: dict[str, list[float]] = {'off': [], 'recommend': []}
-    until_s = time.monotonic() + seconds
-    with cluster.quick_commands():
-        while time.monotonic() < until_s:
-            for mode, answers_ms in taken_ms.items():
-                cluster.ceph(MODULE.replace('_', '-'), 'mode', mode)
-                time.sleep(LEAD_S)
-                answers_ms.extend(_answers_ms(cluster, BLOCK_S - LEAD_S))
-    off, recommend = taken_ms['off'], taken_ms['recommend']
-    return Latency(
-        **_described(cluster, _osds(cluster)),
-        answers=len(off) + len(recommend),
-        off_median_ms=round(statistics.median(off), 2),
-        off_p99_ms=round(_p99(off), 2),
-        recommend_median_ms=round(statistics.median(recommend), 2),
-        recommend_p99_ms=round(_p99(recommend), 2),
-    )
-
-
-def _answers_ms(cluster: Cluster, seconds: float) -> list[float]:
-    found = []
-    until_s = time.monotonic() + seconds
-    while time.monotonic() < until_s:
-        before_s = time.monotonic()
-        cluster.ceph(*QUESTION)
-        found.append(1000 * (time.monotonic() - before_s))
-        time.sleep(PAUSE_S)
-    return found
-
-
-def _p99(values: Sequence[float]) -> float:
-    return statistics.quantiles(values, n=100)[98]
-
-
 def with_probe(cluster: Cluster) -> None:
     """A manager that has the bench's module, and the prometheus module."""
     link = cluster.layout.mgr_modules / PROBE
@@ -233,25 +146,6 @@ def restart_manager(cluster: Cluster) -> None:
     )
 
 
-def _manager_pid(cluster: Cluster) -> int:
-    name = f'mgr.{cluster.record.spec.mgr_ids[0]}'
-    pid = cluster.status().pid(name)
-    if pid is None:
-        raise HarnessError(f'{name} does not run')
-    return pid
-
-
-def _resident_mib(pid: int) -> float:
-    for line in Path(f'/proc/{pid}/status').read_text().splitlines():
-        if line.startswith('VmRSS:'):
-            return round(int(line.split()[1]) / 1024, 1)
-    raise HarnessError(f'process {pid} has ended')
-
-
-def _osds(cluster: Cluster) -> int:
-    return len(cluster.ceph_json('osd', 'ls'))
-
-
 def _described(cluster: Cluster, osds: int) -> dict[str, Any]:
     date = time.strftime('%Y-%m-%d', time.gmtime())
     return {'release': cluster.release.name, 'date': date, 'osds': osds}
@@ -259,22 +153,17 @@ def _described(cluster: Cluster, osds: int) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('what_costs', choices=('cost', 'memory', 'latency'))
+    parser.add_argument('what_costs', choices=('cost',))
     parser.add_argument('--dir', type=Path, help='folder of the cluster')
     parser.add_argument('--seconds', type=float, default=300.0)
     parser.add_argument('--what', default='idle', help='what goes on meanwhile, for the record')
     parser.add_argument('--out', type=Path, help='a JSON file that the result is added to')
     arguments = parser.parse_args()
-    cluster = Cluster.open(arguments.dir)
-    kind = arguments.what_costs
-    if kind == 'cost':
-        found: Any = cost(cluster, arguments.seconds, arguments.what)
-    else:
-        found = (memory if kind == 'memory' else latency)(cluster, arguments.seconds)
-    print(json.dumps(asdict(found)))
+    found = asdict(cost(Cluster.open(arguments.dir), arguments.seconds, arguments.what))
+    print(json.dumps(found))
     if arguments.out:
         known = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
-        known.setdefault(kind, []).append(asdict(found))
+        known.setdefault('cost', []).append(found)
         arguments.out.write_text(json.dumps(known, indent=1) + '\n')
     return 0
 
