@@ -38,7 +38,7 @@ class ModuleClient:
 
     def stale_override(self, release: str) -> str:
         """An option string that gives way to the default of the release, whichever that is."""
-        name = f'bluestore-default-{"pacific" if release == "pacific" else "reef"}'
+        name = 'bluestore-default-pacific' if release == 'pacific' else 'lz4-2025'
         default = self.json('profile', 'show', name, schema='profile-show')['options']
         return f'{default},compaction_readahead_size=0'
 
