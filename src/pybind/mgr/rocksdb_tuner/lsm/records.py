@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ..notes import Among, Amount, Count, Named
+from ..notes import Among, Amount, Count, InPlace, Named
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,16 @@ class Estimate:
 class Devices:
     """Devices of one OSD. ``dedicated_*`` None: unknown."""
 
-    dedicated_db: Optional[bool] = None
-    dedicated_wal: Optional[bool] = None
+    dedicated_db: Annotated[Optional[bool], 'Whether the DB has a dedicated device.'] = None
+    dedicated_wal: Annotated[Optional[bool], 'Whether the WAL has a dedicated device.'] = None
     #: Size of a dedicated device; None if there is none or its size is unknown.
-    db_bytes: Optional[int] = None
-    wal_bytes: Optional[int] = None
-    main_bytes: Optional[int] = None
+    db_bytes: Annotated[Optional[Count], Named('db_device_bytes'), 'Size of the DB device.'] = None
+    wal_bytes: Annotated[Optional[Count], Named('wal_device_bytes'), 'Size of the WAL device.'] = (
+        None
+    )
+    main_bytes: Annotated[
+        Optional[Count], Named('main_device_bytes'), 'Size of the data device.'
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,13 @@ class Load:
     """Load and contents of the database."""
 
     #: A key of `calibration()`, None if the workload was not measured.
-    workload: Optional[str] = None
-    #: WAL bytes, and the mean size of a key with its value.
-    wal_bytes_per_s: Optional[float] = None
-    bytes_per_key: Optional[float] = None
+    workload: Annotated[
+        Optional[str], Named('measured_as'), 'Measured load that represents the workload.'
+    ] = None
+    wal_bytes_per_s: Annotated[Optional[Amount], 'Bytes written to the database per second.'] = None
+    bytes_per_key: Annotated[Optional[Amount], 'Mean size of a key with its value.'] = None
     #: SST files of all column families.
-    data_bytes: Optional[float] = None
+    data_bytes: Annotated[Optional[Amount], 'Total space used by BlueFS.'] = None
     #: Objects that clients write to; None: estimated from the data.
     objects: Optional[float] = None
     placement_groups: Optional[int] = None
@@ -149,14 +154,25 @@ class Level:
 class LevelsModel:
     """The tree of one column family."""
 
-    level0_files: int
-    #: Flush size x compaction trigger: the stable size of the RocksDB Tuning Guide.
-    level0_bytes: int
-    #: Over the target of level 1: equal is best. None if that target is 0.
-    level0_to_level1: Optional[float]
-    levels: tuple[Level, ...]
-    #: Why level_compaction_dynamic_level_bytes is not in effect; None if it is, or is off.
-    dynamic_why: Optional[str]
+    level0_files: Annotated[Count, Named('files'), 'Number of files that triggers a compaction.']
+    #: The stable size of the RocksDB Tuning Guide.
+    level0_bytes: Annotated[
+        Count,
+        Named('bytes'),
+        'Size: write_buffer_size x min_write_buffer_number_to_merge x '
+        'level0_file_num_compaction_trigger.',
+    ]
+    #: Equal is best. None if the target of level 1 is 0.
+    level0_to_level1: Annotated[
+        Optional[Amount], Named('ratio_to_level1'), 'Size of level 0 over the size of level 1.'
+    ]
+    levels: Annotated[tuple[Level, ...], 'Levels from level 1.']
+    dynamic_why: Annotated[
+        Optional[str],
+        Named('dynamic_level_bytes'),
+        'Why level_compaction_dynamic_level_bytes is not in effect although enabled; null: it is '
+        'as in the options.',
+    ]
 
 
 @dataclass(frozen=True)
@@ -177,13 +193,26 @@ class DbDeviceModel:
 
 @dataclass(frozen=True)
 class Amplification:
-    #: (WAL + flushes + compactions) / WAL bytes.
-    write: Optional[Estimate]
-    #: Bytes written by flushes and by compactions, per WAL byte.
-    flushes: Optional[float]
-    compactions: Optional[float]
-    #: SST bytes over SST bytes after a full compaction.
-    space: Optional[Estimate]
+    write: Annotated[
+        Optional[Estimate],
+        Named('write_amplification'),
+        '(WAL + flushes + compactions) / WAL bytes, with an 80% interval from measurements.',
+    ]
+    flushes: Annotated[
+        Optional[Amount],
+        Named('flush_bytes_per_wal_byte'),
+        'Share of flushes in the write amplification.',
+    ]
+    compactions: Annotated[
+        Optional[Amount],
+        Named('compaction_bytes_per_wal_byte'),
+        'Share of compactions in the write amplification.',
+    ]
+    space: Annotated[
+        Optional[Estimate],
+        Named('space_amplification'),
+        'SST bytes over SST bytes after a full compaction.',
+    ]
 
 
 @dataclass(frozen=True)
@@ -203,22 +232,32 @@ class CpuModel:
 
 @dataclass(frozen=True)
 class TreeModel:
+    """The modeled tree of an OSD."""
+
     rocksdb_version: str
-    wal: WalModel
-    memtables: MemtableModel
+    wal: Annotated[WalModel, 'The write-ahead log.']
+    memtables: Annotated[MemtableModel, 'Memory of the memtables.']
     #: In the order of `bluestore_rocksdb_cfs`, "default" first.
-    column_families: tuple[ColumnFamilyModel, ...]
-    levels: LevelsModel
-    #: None: no dedicated DB device, or its size is unknown.
-    db_device: Optional[DbDeviceModel]
-    amplification: Amplification
-    #: Of the kv_sync thread per write, relative to memtables of 256 MiB; None: unknown workload.
-    kv_sync_time: Optional[Estimate]
-    #: None: workload or size of the database unknown, or its compression was not measured.
-    cpu: Optional[CpuModel]
+    column_families: Annotated[tuple[ColumnFamilyModel, ...], 'Column families by column.']
+    levels: Annotated[LevelsModel, InPlace('levels', 'dynamic_why')]
+    db_device: Annotated[
+        Optional[DbDeviceModel], 'Use of the DB device; null: no dedicated device, or unknown.'
+    ]
+    amplification: Annotated[Amplification, InPlace()]
+    kv_sync_time: Annotated[
+        Optional[Estimate],
+        'Time of the kv_sync thread per write, relative to memtables of 256 MiB; null: unknown '
+        'workload.',
+    ]
+    cpu: Annotated[
+        Optional[CpuModel],
+        'CPU time of the kv_sync thread, flushes and compactions, on the processor of the '
+        'measurements; null: the workload or database size is unknown, or the compression was not '
+        'measured.',
+    ]
     #: Maximum of concurrent flushes and compactions; ``cores`` None: unknown.
-    background_flushes: int
-    background_compactions: int
+    background_flushes: Annotated[Count, Named('flushes')]
+    background_compactions: Annotated[Count, Named('compactions')]
     cores: Optional[int]
     #: Assumptions, as sentences.
     assumptions: tuple[str, ...]

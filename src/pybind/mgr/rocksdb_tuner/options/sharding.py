@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
+from ..notes import Count, Named
 from .syntax import OptionSet, parse
 
 #: Ceph's own, besides RocksDB's options of a column family.
@@ -38,8 +40,8 @@ class ShardingSyntaxError(ValueError):
 class Column:
     """One column: the prefix of its keys, its shards, and its own RocksDB options."""
 
-    name: str
-    shards: int
+    name: Annotated[str, Named('column'), 'Name of the column; "default" for all other keys.']
+    shards: Annotated[Count, 'Number of its column families.']
     options: OptionSet
 
 

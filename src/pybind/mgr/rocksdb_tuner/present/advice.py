@@ -1,4 +1,4 @@
-"""Findings, recommendations with the plans to apply them, and the candidates behind them."""
+"""Findings, recommendations with the plan of `apply`, and the candidates behind them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ..advise.records import (
-    Decision,
-    Finding,
-    Kind,
-    Prediction,
-    Reason,
-    Resource,
-    Severity,
-)
+from ..advise.records import Decision, Finding, Kind, Prediction, Resource, Severity
 from ..advise.records import Recommendation as Advice
 from ..advise.usage import at_most
 from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, Weighing, effect_of
@@ -39,22 +31,32 @@ from ..units import (
     format_plural,
 )
 from .decisions import decisions_of
-from .layout import ROWS, Column, fields, more, paragraph, shell_command, table
+from .layout import (
+    ROWS,
+    Column,
+    bullets,
+    fields,
+    joined,
+    paragraph,
+    sections,
+    shell_command,
+    table,
+    titled,
+)
 from .operations import CanarySoak, canary_soak
 from .phrases import (
     COMMAND,
-    UNNAMED_OPTIONS,
-    bullets,
     changes_table,
     decision_text,
     finding_text,
     flushes_in,
     nothing_known,
+    options_or_empty,
     osd_names,
+    profile_or_none,
     purpose,
-    sections,
     severity_mark,
-    titled,
+    times_of,
     worst_first,
 )
 
@@ -261,35 +263,37 @@ def _candidates(weighing: Weighing) -> tuple[Candidate, ...]:
     return tuple(Candidate(w, w == weighing.chosen) for w in weighing.weighed)
 
 
+def findings_named(snapshot: Snapshot, finding_id: str) -> tuple[Finding, ...]:
+    """The findings with one id, worst first; raises BadQuestionError (ENOENT) without any."""
+    found = tuple(f for f in worst_first(snapshot.findings) if f.finding_id == finding_id)
+    if not found:
+        known = ', '.join(sorted({f.finding_id for f in snapshot.findings})) or 'none at present'
+        raise BadQuestionError(
+            errno.ENOENT, f'there is no finding "{finding_id}"; findings: {known}'
+        )
+    return found
+
+
 def findings(snapshot: Snapshot) -> str:
     """Findings, worst first."""
+    if not snapshot.osds and not snapshot.findings:
+        return nothing_known(snapshot.mode)
     if not snapshot.findings:
-        if not snapshot.osds:
-            return nothing_known(snapshot.mode)
         unread = [f.info.osd_id for f in snapshot.osds if f.options is None]
         if unread:
             return paragraph(f'No findings so far; the options of {osd_names(unread)} are unknown.')
         return 'No findings.'
+    by_id: dict[tuple[str, Severity], list[Finding]] = {}
+    for one in worst_first(snapshot.findings):
+        by_id.setdefault((one.finding_id, one.severity), []).append(one)
     return sections(
-        '\n'.join(map(_finding_line, _alike(worst_first(snapshot.findings)))),
+        joined(*map(_finding_line, by_id.values())),
         f'Details, with evidence and remedy: {COMMAND} findings <id>',
     )
 
 
-def finding(found: Sequence[Finding]) -> str:
-    """All findings with one id, in full."""
-    return sections(*(finding_text(one) for one in found))
-
-
-def _alike(found: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
-    """Findings grouped by id and severity; a line counts their OSDs."""
-    by_id: dict[tuple[str, Severity], list[Finding]] = {}
-    for one in found:
-        by_id.setdefault((one.finding_id, one.severity), []).append(one)
-    return by_id.values()
-
-
 def _finding_line(alike: Sequence[Finding]) -> str:
+    """Findings of one id and severity, with the number of their OSDs."""
     first, others = alike[0], len(alike) - 1
     osds = {osd_id for one in alike for osd_id in one.osds}
     count = f' ({format_plural(len(osds), "OSD")})' if osds else ''
@@ -297,95 +301,90 @@ def _finding_line(alike: Sequence[Finding]) -> str:
     return paragraph(f'{first.finding_id}{count}: {first.summary}{also}', 6, severity_mark(first))
 
 
+def finding(found: Sequence[Finding]) -> str:
+    """All findings with one id, in full."""
+    return sections(*map(finding_text, found))
+
+
+_RECOMMENDED: Sequence[Column[Advice]] = (
+    # An argument of `apply`, so never shortened.
+    Column('ID', lambda r: r.recommendation_id),
+    Column('KIND', lambda r: r.kind.value),
+    Column('PRIORITY', lambda r: r.priority.value),
+    Column('RESTART', lambda r: 'yes' if r.restart_required else 'no'),
+    Column('OSDS', lambda r: len(r.osds), 'r'),
+)
+
+
 def recommend(snapshot: Snapshot) -> str:
     """Recommended changes, then the decisions of groups without one."""
-    rows = [
-        (
-            r.recommendation_id,
-            r.kind.value,
-            r.priority.value,
-            'yes' if r.restart_required else 'no',
-            str(len(r.osds)),
-        )
-        for r in snapshot.recommendations
-    ]
-    columns = (
-        # An argument of `apply`, so never shortened.
-        Column('ID'),
-        Column('KIND'),
-        Column('PRIORITY'),
-        Column('RESTART'),
-        Column('OSDS', 'r'),
-    )
-    names = {r.decision: f'{r.recommendation_id} for {r.who}' for r in snapshot.recommendations}
-    found = dict.fromkeys((*decisions_of(snapshot), *names))
+    found = snapshot.recommendations
+    names = {r.decision: f'{r.recommendation_id} for {r.who}' for r in found}
     return sections(
-        table(columns, rows) if rows else '',
-        *(decision_text(d, paragraph(names.get(d, d.who))) for d in found),
-        f'Details, with commands and undo: {COMMAND} recommend <id>' if rows else '',
+        table(_RECOMMENDED, found),
+        *(
+            decision_text(d, paragraph(names.get(d, d.who)))
+            for d in dict.fromkeys((*decisions_of(snapshot), *names))
+        ),
+        f'Details, with commands and undo: {COMMAND} recommend <id>' if found else '',
     )
 
 
 def show(answer: RecommendationInFull) -> str:
     """A recommendation in full: reasons, prediction, plan, commands and undo."""
-    r = answer.recommendation
-    head = fields(
-        [
-            ('Kind', r.kind.value),
-            ('Priority', r.priority.value),
-            ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
-            *_option_field(r),
-            ('Current options', r.options_from or '(empty)'),
-            ('New options', r.options_to or '(empty)'),
-            *_annex(r),
-        ]
-    )
+    r, changes = answer.recommendation, answer.difference
+    annex = 'Removed annex' if r.kind is Kind.REMOVE_OVERRIDE else 'Including annex'
     return sections(
         decision_text(r.decision, r.recommendation_id),
-        head,
-        _difference(answer.difference),
-        titled('Why', _reasons(r.reasons)),
-        titled('Expected', _predictions(r.predictions)),
-        *(() if answer.plan is None else _how(r, answer.plan)),
-        titled('Commands', _command_lines(r.commands)),
-        titled('Undo', _command_lines(r.undo_commands)),
+        fields(
+            (
+                ('Kind', r.kind.value),
+                ('Priority', r.priority.value),
+                ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
+                ('Option', _option(r)),
+                ('Current options', options_or_empty(r.options_from)),
+                ('New options', options_or_empty(r.options_to)),
+                (annex, r.annex),
+            )
+        ),
+        'Cannot compare the options: one of the strings is invalid.'
+        if changes is None
+        else changes_table(changes, 'CURRENT', 'NEW') or 'No option values change.',
+        titled('Why', bullets(f'{reason.statement} [{reason.source}]' for reason in r.reasons)),
+        titled('Expected', _predictions(r)),
+        *(() if answer.plan is None else _procedure(r, answer.plan)),
+        *_commands(r),
         titled(
             'To apply it one OSD at a time, with verification',
-            _command_lines((f'{COMMAND} apply {r.recommendation_id}',)),
+            shell_command(f'{COMMAND} apply {r.recommendation_id}'),
         ),
     )
 
 
-def _annex(recommendation: Advice) -> list[tuple[str, str]]:
-    if recommendation.annex is None:
-        return []
-    removed = recommendation.kind is Kind.REMOVE_OVERRIDE
-    return [('Removed annex' if removed else 'Including annex', recommendation.annex)]
+def _option(r: Advice) -> Optional[str]:
+    """The config option that changes; None for a compaction."""
+    return r.option if r.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE} else None
 
 
-def _difference(changes: Optional[Sequence[OptionDifference]]) -> str:
-    if changes is None:
-        return 'Cannot compare the options: one of the strings is invalid.'
-    return changes_table(changes, 'CURRENT', 'NEW') or 'No option values change.'
+def _predictions(r: Advice) -> str:
+    if not r.predictions:
+        return bullets(['No prediction: no published measurement or model applies.'])
+    return joined(*map(_prediction, r.predictions))
 
 
-def _reasons(reasons: Sequence[Reason]) -> str:
-    return '\n'.join(
-        paragraph(f'{reason.statement} [{reason.source}]', 4, '  - ') for reason in reasons
+def _prediction(found: Prediction) -> str:
+    change = format_change_range(found.low_percent, found.high_percent)
+    return joined(
+        paragraph(f'{found.metric}: {change}', 4, '  - '),
+        paragraph(f'Basis: {found.basis}', 4),
     )
 
 
-def _predictions(predictions: Sequence[Prediction]) -> str:
-    if not predictions:
-        return paragraph('No prediction: no published measurement or model applies.', 4, '  - ')
-    return '\n'.join(line for prediction in predictions for line in _prediction(prediction))
-
-
-def _prediction(prediction: Prediction) -> tuple[str, str]:
-    change = format_change_range(prediction.low_percent, prediction.high_percent)
+def _commands(r: Advice) -> tuple[str, str]:
+    """Not indented, so that commands with continuation lines can be pasted."""
     return (
-        paragraph(f'{prediction.metric}: {change}', 4, '  - '),
-        paragraph(f'Basis: {prediction.basis}', 4),
+        titled('Commands', joined(*map(shell_command, r.commands))),
+        titled('Undo', joined(*map(shell_command, r.undo_commands))),
     )
 
 
@@ -398,53 +397,6 @@ def candidates(snapshot: Snapshot) -> str:
     return sections(*(_group(assessment) for assessment in snapshot.assessments))
 
 
-def _group(assessment: Assessment) -> str:
-    weighing = assessment.weighing
-    conclusion = decision_text(assessment.conclusion, paragraph(assessment.who))
-    if weighing is None:
-        return sections(conclusion, paragraph('No candidates were compared.'))
-    bars = weighing.bars
-    head = paragraph(
-        f'Goal: save at least {bars.min_gain:.0%} of a resource, at the cost of at most '
-        f'{bars.max_loss:.0%} of any other (80% intervals). GAIN is on the '
-        f'{RESOURCES[weighing.shown_resource]}.'
-    )
-    others = [w for w in weighing.weighed if w.candidate.origin is not Origin.RUNNING]
-    feasible = [w for w in others if not w.infeasible]
-    why_not = (
-        (w.candidate.name, reason)
-        for w in others
-        for reason in w.infeasible or filter(None, (w.short,))
-    )
-    return sections(
-        conclusion,
-        head,
-        _table(weighing, feasible),
-        _unconstrained(feasible, bars),
-        titled('Not chosen', bullets(f'{name}: {reason}' for name, reason in why_not)),
-    )
-
-
-def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> str:
-    """Use of resources that does not count as a loss."""
-    costs = {
-        resource: [
-            f'{w.candidate.name} {format_change(100 * (ratio.value - 1))}'
-            for w in feasible
-            for ratio in [w.of(resource)]
-            if ratio is not None and at_most(ratio) > 1 + bars.max_loss
-        ]
-        for resource in sorted(bars.plenty)
-    }
-    return '\n'.join(
-        paragraph(
-            f'{_PLENTY[resource]}, so more of it does not rule out a candidate: {", ".join(names)}.'
-        )
-        for resource, names in costs.items()
-        if names
-    )
-
-
 #: Why the use of a resource does not count as a loss.
 _PLENTY = {
     Resource.CORES: 'Nothing is known of a lack of CPU time',
@@ -452,190 +404,170 @@ _PLENTY = {
 }
 
 
-def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
-    return table(
-        (
-            Column('CANDIDATE'),
-            Column('GAIN', 'r'),
-            Column('WORST LOSS', 'r'),
-            Column('OF'),
+def _group(assessment: Assessment) -> str:
+    weighing = assessment.weighing
+    conclusion = decision_text(assessment.conclusion, paragraph(assessment.who))
+    if weighing is None:
+        return sections(conclusion, 'No candidates were compared.')
+    bars, goal = weighing.bars, weighing.shown_resource
+    others = [w for w in weighing.weighed if w.candidate.origin is not Origin.RUNNING]
+    feasible = [w for w in others if not w.infeasible]
+    columns: Sequence[Column[Weighed]] = (
+        Column('CANDIDATE', lambda w: w.candidate.name),
+        Column('GAIN', lambda w: _gain(w, goal), 'r'),
+        Column('WORST LOSS', lambda w: _worst(w, goal, bars)[0], 'r'),
+        Column('OF', lambda w: _worst(w, goal, bars)[1]),
+    )
+    return sections(
+        conclusion,
+        paragraph(
+            f'Goal: save at least {bars.min_gain:.0%} of a resource, at the cost of at most '
+            f'{bars.max_loss:.0%} of any other (80% intervals). GAIN is on the {RESOURCES[goal]}.'
         ),
-        (
-            (
-                w.candidate.name,
-                _gain(w, weighing.shown_resource),
-                *_worst(w, weighing.shown_resource, weighing.bars),
-            )
-            for w in feasible
+        table(columns, feasible),
+        joined(*map(paragraph, _unconstrained(feasible, bars))),
+        titled(
+            'Not chosen',
+            bullets(
+                f'{w.candidate.name}: {reason}'
+                for w in others
+                for reason in w.infeasible or filter(None, (w.short,))
+            ),
         ),
     )
 
 
-def _gain(weighed: Weighed, resource: Resource) -> str:
+def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> Iterable[str]:
+    """Use of resources that does not count as a loss."""
+    for resource in sorted(bars.plenty):
+        costs = ', '.join(
+            f'{w.candidate.name} {format_change(100 * (ratio.value - 1))}'
+            for w in feasible
+            for ratio in [w.of(resource)]
+            if ratio is not None and at_most(ratio) > 1 + bars.max_loss
+        )
+        if costs:
+            yield f'{_PLENTY[resource]}, so more of it does not rule out a candidate: {costs}.'
+
+
+def _gain(weighed: Weighed, resource: Resource) -> Optional[str]:
     ratio = weighed.of(resource)
     if ratio is None:
-        return UNKNOWN
-    value, low, high = (100 * (1 - end) for end in (ratio.value, ratio.high, ratio.low))
-    return format_effect(value, low, high)
+        return None
+    return format_effect(*(100 * (1 - end) for end in (ratio.value, ratio.high, ratio.low)))
 
 
 def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
     others = [u for u in weighed.usages if u.resource not in {resource, *bars.plenty}]
-    if not others:
-        return UNKNOWN, ''
-    worst = max(others, key=lambda u: at_most(u.ratio))
-    return effect_of(worst.ratio), worst.resource.value
-
-
-def _option_field(recommendation: Advice) -> list[tuple[str, str]]:
-    """The config option that changes; none for a compaction."""
-    written = recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}
-    return [('Option', recommendation.option)] if written else []
+    worst = max(others, key=lambda u: at_most(u.ratio), default=None)
+    return (UNKNOWN, '') if worst is None else (effect_of(worst.ratio), worst.resource.value)
 
 
 def plan(answer: Plan) -> str:
     """The steps of `apply`, in order."""
     r = answer.recommendation
-    pairs = [
-        ('Dry run', 'no changes were made'),
-        ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
-        ('Who', r.who),
-        ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
-        ('Purpose', purpose(answer.steps.change.purpose)),
-        ('Risk', r.risk.value),
-        *_option_field(r),
-    ]
     return sections(
-        fields(pairs),
-        *_how(r, answer.steps),
-        titled('Commands', _command_lines(r.commands)),
-        titled('Undo', _command_lines(r.undo_commands)),
+        fields(
+            (
+                ('Dry run', 'no changes were made'),
+                ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
+                ('Who', r.who),
+                ('Profile', profile_or_none(r.profile)),
+                ('Purpose', purpose(answer.steps.change.purpose)),
+                ('Risk', r.risk.value),
+                ('Option', _option(r)),
+            )
+        ),
+        *_procedure(r, answer.steps),
+        *_commands(r),
     )
 
 
-def _how(r: Advice, planned: Steps) -> Iterable[str]:
-    """The procedure: order, soak, gates, duration."""
-    least, most = planned.expected_duration_s, planned.expected_duration_most_s
-    duration = format_duration(least)
-    if most > least:
-        duration += f' to {format_duration(most)}'
-    pairs = [
-        (
-            'OSDs',
-            (
-                f'{format_plural(len(r.osds), "OSD")}, one at a time, in '
-                f'{format_plural(len(planned.batches), "batch", "batches")} of at most one failure '
-                f'domain ({_domain_kinds(planned)})'
-            ),
-        ),
-        ('Canary', _watch(r, planned)),
-        *_watch_of_batches(planned),
-        ('Duration', f'about {duration} without waiting'),
-    ]
+def _compared_with(batch: PlannedBatch) -> Optional[str]:
+    if batch.judged:
+        return format_ids(batch.controls)
+    return 'none, watched for crashes only' if batch.watched_for_crashes else None
+
+
+_BATCHES: Sequence[Column[PlannedBatch]] = (
+    Column('BATCH', lambda b: b.number + 1, 'r'),
+    Column('FAILURE DOMAIN', lambda b: str(b.domain or UNKNOWN), omit=1),
+    Column('OSDS IN ORDER', lambda b: ','.join(map(str, b.osds))),
+    Column('COMPARED WITH', _compared_with, omit=2),
+)
+
+
+def _procedure(r: Advice, planned: Steps) -> Iterable[str]:
+    """Order, soak, gates, duration."""
+    batches, least = planned.batches, planned.expected_duration_s
+    most = planned.expected_duration_most_s
+    duration = format_duration(least) + (f' to {format_duration(most)}' if most > least else '')
+    kinds = {'unknown' if b.domain is None else b.domain.kind for b in batches}
+    in_batches = format_plural(len(batches), 'batch', 'batches')
+    soak = planned.soak.soak.batches
     by_hand = not any(command.startswith('ceph orch ') for command in r.commands)
-    steps = [
-        'Set the option for this OSD only, then wait until you restart it with the command named '
-        'by "operation status": "ceph rocksdb-tuner doctor" shows why no orchestrator does it.'
-        if by_hand
-        else 'Set the option for this OSD only, and restart it.',
-        'Continue once it is up with the new value and all placement groups are clean.',
-    ]
-    yield titled('Procedure', fields(pairs))
-    yield _batches(planned)
+    watched = soak is not None and len(batches) > 1 and batches[0].watched
+    yield titled(
+        'Procedure',
+        fields(
+            (
+                (
+                    'OSDs',
+                    (
+                        f'{format_plural(len(r.osds), "OSD")}, one at a time, in {in_batches} of '
+                        f'at most one failure domain ({", ".join(sorted(kinds))})'
+                    ),
+                ),
+                ('Canary', _canary(r, planned)),
+                (
+                    'Batches',
+                    f'each soaks for {times_of(soak)} and is compared with OSDs that are not '
+                    f'changed yet; if inconclusive: {soak.inconclusive.value}'
+                    if soak and watched
+                    else None,
+                ),
+                ('Duration', f'about {duration} without waiting'),
+            )
+        ),
+    )
+    yield table(_BATCHES, batches, limit=ROWS)
     if r.restart_required:
         yield titled('Before each restart', bullets(GATES))
-        yield titled('For each OSD', bullets(steps))
+        yield titled(
+            'For each OSD',
+            bullets(
+                (
+                    'Set the option for this OSD only, then wait until you restart it with the '
+                    'command named by "operation status": "ceph rocksdb-tuner doctor" shows why no '
+                    'orchestrator does it.'
+                    if by_hand
+                    else 'Set the option for this OSD only, and restart it.',
+                    'Continue once it is up with the new value and all placement groups are clean.',
+                )
+            ),
+        )
 
 
-def _watch(r: Advice, planned: Steps) -> str:
+def _canary(r: Advice, planned: Steps) -> str:
     soak = planned.soak.soak
     if not r.restart_required or not r.osds:
         return 'none: no OSD restarts'
     if soak.most_s <= 0:
         return 'none: soak_max is 0, so there is no verdict'
-    canary = planned.batches[0]
-    if canary.watched_for_crashes:
+    canary = f'osd.{r.osds[0]}'
+    if planned.batches[0].watched_for_crashes:
         return (
-            f'osd.{r.osds[0]}, watched for crashes only, for {format_duration(soak.least_s)}: '
-            'it is the only OSD, without controls, so the rollout ends as done, "not judged"'
+            f'{canary}, watched for crashes only, for {format_duration(soak.least_s)}: it is the '
+            'only OSD, without controls, so the rollout ends as done, "not judged"'
         )
     if not planned.judged:
         return (
-            f'osd.{r.osds[0]}, but there are too few OSDs to compare it with: soak_inconclusive '
-            f'applies ({soak.inconclusive.value})'
+            f'{canary}, but there are too few OSDs to compare it with: soak_inconclusive applies '
+            f'({soak.inconclusive.value})'
         )
-    times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
     controls = ', '.join(f'osd.{osd_id}' for osd_id in planned.change.controls)
     return (
-        f'osd.{r.osds[0]}, measured before the change and for {times} after it'
+        f'{canary}, measured before the change and for {times_of(soak)} after it'
         f'{flushes_in(soak, planned.change.fill_s)}, compared with {controls}; if inconclusive: '
-        f'{soak.inconclusive.value}; if neither better nor worse: '
-        f'{planned.soak.no_benefit.value}'
+        f'{soak.inconclusive.value}; if neither better nor worse: {planned.soak.no_benefit.value}'
     )
-
-
-def _watch_of_batches(planned: Steps) -> Iterable[tuple[str, str]]:
-    soak = planned.soak.soak.batches
-    if soak is None or len(planned.batches) < 2 or not planned.batches[0].watched:
-        return
-    times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
-    yield (
-        'Batches',
-        (
-            f'each soaks for {times} and is compared with OSDs that are not changed yet; if '
-            f'inconclusive: {soak.inconclusive.value}'
-        ),
-    )
-
-
-def _batches(planned: Steps) -> str:
-    shown = planned.batches[:ROWS]
-    rows = table(
-        (
-            Column('BATCH', 'r'),
-            Column('FAILURE DOMAIN', omit=1),
-            Column('OSDS IN ORDER'),
-            Column('COMPARED WITH', omit=2),
-        ),
-        [
-            (
-                str(batch.number + 1),
-                str(batch.domain or UNKNOWN),
-                _ids_in_order(batch.osds),
-                _compared_with(batch),
-            )
-            for batch in shown
-        ],
-    )
-    return '\n'.join(filter(None, (rows, more(len(planned.batches) - len(shown)))))
-
-
-def _domain_kinds(planned: Steps) -> str:
-    kinds = {'unknown' if b.domain is None else b.domain.kind for b in planned.batches}
-    return ', '.join(sorted(kinds))
-
-
-def _compared_with(batch: PlannedBatch) -> str:
-    if batch.judged:
-        return format_ids(batch.controls)
-    return 'none, watched for crashes only' if batch.watched_for_crashes else UNKNOWN
-
-
-def _ids_in_order(osd_ids: Sequence[int]) -> str:
-    return ','.join(map(str, osd_ids))
-
-
-def _command_lines(commands: Sequence[str]) -> str:
-    """Not indented, so that commands with continuation lines can be pasted."""
-    return '\n'.join(shell_command(command) for command in commands)
-
-
-def findings_named(snapshot: Snapshot, finding_id: str) -> tuple[Finding, ...]:
-    """The findings with one id, worst first; raises BadQuestionError (ENOENT) if there are none."""
-    found = tuple(f for f in worst_first(snapshot.findings) if f.finding_id == finding_id)
-    if not found:
-        known = ', '.join(sorted({f.finding_id for f in snapshot.findings})) or 'none at present'
-        raise BadQuestionError(
-            errno.ENOENT, f'there is no finding "{finding_id}"; findings: {known}'
-        )
-    return found

@@ -1,7 +1,8 @@
-"""Experiments in words. Pure."""
+"""Experiments: the plan, the one under way, and ended ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Literal, Optional, Union
@@ -28,8 +29,18 @@ from ..units import (
     format_plural,
     format_time,
 )
-from .layout import Column, fields, paragraph, shell_command, table
-from .phrases import bullets, option_value, sections, titled
+from .layout import (
+    Column,
+    bullets,
+    fields,
+    joined,
+    paragraph,
+    sections,
+    shell_command,
+    table,
+    titled,
+)
+from .phrases import option_value
 
 #: A limitation of every experiment.
 _SLOW_EFFECTS = (
@@ -93,17 +104,12 @@ def summary_of(state: ExperimentState) -> str:
         return f'{ending}: {state.failure}.' if state.failure else f'{ending} without a result.'
     if state.paused_reason is not None:
         return f'Waiting: {state.paused_reason}.'
-    return _progress(state)
-
-
-def _progress(state: ExperimentState) -> str:
-    of_blocks = f'block {state.blocks} of {state.request.plan.blocks}'
     if state.stage is Stage.CHANGING:
         return 'Changing the OSDs of the arms.'
     if state.stage is Stage.RESTORING:
         return 'Restoring the OSDs.'
     measured = 'arms' if state.stage is Stage.MEASURING else 'baseline'
-    return f'Measuring the {measured}, {of_blocks}.'
+    return f'Measuring the {measured}, block {state.blocks} of {state.request.plan.blocks}.'
 
 
 def plan_summary(planned: PlannedExperiment) -> str:
@@ -404,6 +410,7 @@ def _design(
 
 def _arm(arm: Arm, objective: str) -> ExperimentArm:
     worse = tuple(signal.name for signal in arm.of(Effect.WORSE))
+    ended = arm.dropped_after
     return ExperimentArm(
         name=arm.name,
         options=arm.options,
@@ -411,44 +418,44 @@ def _arm(arm: Arm, objective: str) -> ExperimentArm:
         predicted=arm.predicted,
         verdict=arm_verdict(arm, objective),
         effect=tuple(
-            ExperimentEffect(
-                one.name, one.effect, one.change_percent, one.low_percent, one.high_percent
-            )
-            for one in sorted(arm.signals, key=lambda signal: signal.name != objective)
+            ExperimentEffect(s.name, s.effect, s.change_percent, s.low_percent, s.high_percent)
+            for s in sorted(arm.signals, key=lambda signal: signal.name != objective)
         ),
-        dropped=None
-        if arm.dropped_after is None
-        else DroppedArm(arm.why_dropped, worse, arm.dropped_after),
+        dropped=None if ended is None else DroppedArm(arm.why_dropped, worse, ended),
     )
+
+
+_ARMS: Sequence[Column[Arm]] = (
+    Column('ARM', lambda arm: arm.name),
+    Column('OSDS', lambda arm: format_ids(arm.osds)),
+    Column('PREDICTED', lambda arm: _predicted(arm.predicted)),
+)
 
 
 def experiment_plan(planned: PlannedExperiment) -> str:
     """Preview of `experiment start`."""
     found = planned.plan
-    pairs = [
-        ('Experiment', 'not started'),
-        ('Who', planned.who),
-        ('Signal', _signal(planned.objective)),
-        ('Plan', plan_summary(planned)),
-    ]
-    if isinstance(found, Refusal):
-        pairs += _refusal(found)
-    else:
-        pairs += _precision(planned, found)
+    possible = isinstance(found, FoundPlan)
     return sections(
-        fields(pairs),
-        _planned_arms(planned),
-        titled('Changed options', '\n'.join(_changes(planned, arm) for arm in planned.arms)),
-        titled('Risk', bullets(risks(planned))),
-        titled('Not measured', bullets(unknowns(planned))),
-        *(
-            ()
-            if isinstance(found, Refusal)
-            else (
-                titled('Conditions for each restart', bullets(GATES)),
-                titled('To start it', shell_command(start_command(planned))),
+        fields(
+            (
+                ('Experiment', 'not started'),
+                ('Who', planned.who),
+                ('Signal', _signal(planned.objective)),
+                ('Plan', plan_summary(planned)),
+                *(
+                    _precision(planned, found)
+                    if isinstance(found, FoundPlan)
+                    else _requirements(found)
+                ),
             )
         ),
+        table(_ARMS, planned.arms),
+        titled('Changed options', joined(*(_changes(planned, arm) for arm in planned.arms))),
+        titled('Risk', bullets(risks(planned))),
+        titled('Not measured', bullets(unknowns(planned))),
+        titled('Conditions for each restart', bullets(GATES if possible else ())),
+        titled('To start it', shell_command(start_command(planned)) if possible else ''),
     )
 
 
@@ -456,160 +463,106 @@ def _signal(name: str) -> str:
     return f'{name} ({signal_title(name)})'
 
 
-def _refusal(found: Refusal) -> list[tuple[str, str]]:
-    pairs = []
-    if found.detectable is not None:
-        pairs.append(('Detects', f'differences of {found.detectable:.0%} or more'))
-    pairs.append(
-        ('Required', would_take(found) or 'no number of OSDs or hours is known to suffice')
-    )
-    return pairs
+def _requirements(found: Refusal) -> Iterable[tuple[str, Optional[str]]]:
+    detects = found.detectable
+    yield 'Detects', None if detects is None else f'differences of {detects:.0%} or more'
+    yield 'Required', would_take(found) or 'no number of OSDs or hours is known to suffice'
 
 
-def _precision(planned: PlannedExperiment, found: FoundPlan) -> list[tuple[str, str]]:
+def _precision(planned: PlannedExperiment, found: FoundPlan) -> Iterable[tuple[str, str]]:
     limits = experiment_limits()
-    detects = (
-        f'differences of {found.detectable:.0%} or more in {limits.power:.0%} of cases, with a '
-        f'total error rate of {limits.error_rate:.0%}'
-    )
-    duration = (
-        f'{format_duration(planned.duration_s)} without waiting for gates: {found.blocks} blocks '
-        f'of {format_duration(found.block_s)} before the change, and up to as many after it'
-    )
-    return [
-        ('Detects', detects),
-        ('Controls', f'osd.{format_ids(found.controls)} (unchanged)'),
-        ('Duration', duration),
-        ('Restarts', f'{found.restarts}, one OSD at a time'),
-        ('Noise', f'measured over the last {format_duration(planned.history_s)}'),
-    ]
-
-
-def _planned_arms(planned: PlannedExperiment) -> str:
-    return table(
+    yield (
+        'Detects',
         (
-            Column('ARM'),
-            Column('OSDS'),
-            Column('PREDICTED'),
+            f'differences of {found.detectable:.0%} or more in {limits.power:.0%} of cases, with a '
+            f'total error rate of {limits.error_rate:.0%}'
         ),
-        [
-            (
-                arm.name,
-                format_ids(arm.osds),
-                _predicted(arm.predicted),
-            )
-            for arm in planned.arms
-        ],
     )
+    yield 'Controls', f'osd.{format_ids(found.controls)} (unchanged)'
+    yield (
+        'Duration',
+        (
+            f'{format_duration(planned.duration_s)} without waiting for gates: {found.blocks} '
+            f'blocks of {format_duration(found.block_s)} before the change, and up to as many '
+            'after it'
+        ),
+    )
+    yield 'Restarts', f'{found.restarts}, one OSD at a time'
+    yield 'Noise', f'measured over the last {format_duration(planned.history_s)}'
 
 
-def _predicted(found: Optional[Predicted]) -> str:
-    if found is None:
-        return UNKNOWN
-    return format_change_range(found.low_percent, found.high_percent)
+def _predicted(found: Optional[Predicted]) -> Optional[str]:
+    return format_change_range(found.low_percent, found.high_percent) if found else None
 
 
 def _changes(planned: PlannedExperiment, arm: Arm) -> str:
     changes = difference(planned.from_options, arm.options)
+    text = arm.options
     # The strings of arms can be parsed; the running string may be invalid.
-    text = (
-        arm.options
-        if changes is None
-        else ', '.join(f'{c.option}={option_value(c.value_to)}' for c in changes)
-    )
+    if changes is not None:
+        text = ', '.join(f'{c.option}={option_value(c.value_to)}' for c in changes)
     return paragraph(text, 4, f'  {arm.name}: ')
+
+
+_OTHER_SIGNALS: Sequence[Column[tuple[str, str, ExperimentEffect]]] = (
+    Column('SIGNAL', lambda row: row[0]),
+    Column('ARM', lambda row: row[1]),
+    Column('VERDICT', lambda row: row[2].effect.value),
+    Column('EFFECT', lambda row: _interval(row[2])),
+)
+
+
+def _interval(effect: ExperimentEffect) -> str:
+    return format_effect(effect.estimate_percent, effect.low_percent, effect.high_percent)
 
 
 def experiment(state: ExperimentState) -> str:
     """The experiment under way, or an ended one."""
-    shown, request = experiment_of(state), state.request
-    pairs = [
-        ('Experiment', state.experiment_id),
-        ('Who', request.who),
-        ('Signal', _signal(request.objective)),
-        ('Started by', request.actor),
-        ('Phase', phase_of(state).value),
-    ]
-    if state.paused_reason is not None and not state.ended:
-        pairs.append(('Paused', state.paused_reason))
-    if state.failure is not None:
-        pairs.append(('Failure', state.failure))
-    pairs += [
-        ('Result' if state.ended else 'Progress', summary_of(state)),
-        ('Controls', f'osd.{format_ids(request.plan.controls)} (unchanged)'),
-        ('Started', format_time(state.started_s) or UNKNOWN),
-        *([('Ended', format_time(state.ended_s) or UNKNOWN)] if state.ended else []),
-        ('Winner is', 'applied to the group' if request.adopt else 'recommended, not applied'),
-    ]
+    arms, request, ended = experiment_of(state).arms, state.request, state.ended
+    goal = request.objective
+    columns: Sequence[Column[ExperimentArm]] = (
+        Column('ARM', lambda arm: arm.name),
+        Column('OSDS', lambda arm: format_ids(arm.osds)),
+        Column('VERDICT', lambda arm: arm.verdict and arm.verdict.value),
+        Column(
+            'EFFECT', lambda arm: next((_interval(e) for e in arm.effect if e.signal == goal), None)
+        ),
+        Column('PREDICTED', lambda arm: _predicted(arm.predicted)),
+    )
+    others = [(signal_title(e.signal), arm.name, e) for arm in arms for e in arm.effect]
     return sections(
-        fields(pairs),
-        _arms(shown),
-        titled('Dropped', bullets(_dropped(shown))),
-        _others(shown),
-    )
-
-
-def _arms(shown: Experiment) -> str:
-    return table(
-        (
-            Column('ARM'),
-            Column('OSDS'),
-            Column('VERDICT'),
-            Column('EFFECT'),
-            Column('PREDICTED'),
-        ),
-        [
+        fields(
             (
-                arm.name,
-                format_ids(arm.osds),
-                UNKNOWN if arm.verdict is None else arm.verdict.value,
-                _effect(shown, number),
-                UNKNOWN
-                if arm.predicted is None
-                else format_change_range(arm.predicted.low_percent, arm.predicted.high_percent),
+                ('Experiment', state.experiment_id),
+                ('Who', request.who),
+                ('Signal', _signal(goal)),
+                ('Started by', request.actor),
+                ('Phase', phase_of(state).value),
+                ('Paused', None if ended else state.paused_reason),
+                ('Failure', state.failure),
+                ('Result' if ended else 'Progress', summary_of(state)),
+                ('Controls', f'osd.{format_ids(request.plan.controls)} (unchanged)'),
+                ('Started', format_time(state.started_s) or UNKNOWN),
+                ('Ended', (format_time(state.ended_s) or UNKNOWN) if ended else None),
+                (
+                    'Winner is',
+                    'applied to the group' if request.adopt else 'recommended, not applied',
+                ),
             )
-            for number, arm in enumerate(shown.arms)
-        ],
-    )
-
-
-def _effect(shown: Experiment, number: int) -> str:
-    """Effect on the goal of the experiment."""
-    for effect in shown.arms[number].effect:
-        if effect.signal == shown.design.signal:
-            return format_effect(effect.estimate_percent, effect.low_percent, effect.high_percent)
-    return UNKNOWN
-
-
-def _dropped(shown: Experiment) -> list[str]:
-    return [
-        f'{arm.name} after {arm.dropped.block} blocks: {arm.dropped.reason}'
-        for arm in shown.arms
-        if arm.dropped is not None
-    ]
-
-
-def _others(shown: Experiment) -> str:
-    """The signals that must not get worse."""
-    rows = [
-        (
-            signal_title(effect.signal),
-            arm.name,
-            effect.effect.value,
-            format_effect(effect.estimate_percent, effect.low_percent, effect.high_percent),
-        )
-        for arm in shown.arms
-        for effect in arm.effect
-        if effect.signal != shown.design.signal
-    ]
-    if not rows:
-        return ''
-    return table(
-        (
-            Column('SIGNAL'),
-            Column('ARM'),
-            Column('VERDICT'),
-            Column('EFFECT'),
         ),
-        sorted(rows),
+        table(columns, arms),
+        titled(
+            'Dropped',
+            bullets(
+                f'{arm.name} after {arm.dropped.block} blocks: {arm.dropped.reason}'
+                for arm in arms
+                if arm.dropped is not None
+            ),
+        ),
+        # The signals that must not get worse.
+        table(_OTHER_SIGNALS, sorted((row for row in others if row[2].signal != goal), key=_names)),
     )
+
+
+def _names(row: tuple[str, str, ExperimentEffect]) -> tuple[str, str]:
+    return row[:2]

@@ -12,15 +12,15 @@ from ..operations.experiment.announce import why_failed as why_experiment_failed
 from ..operations.phases import Phase
 from ..operations.rollout.admission import describe_left_behind
 from ..operations.rollout.announce import why_failed
-from ..operations.rollout.records import RolloutState
 from ..snapshot import Sampling, Snapshot
 from ..steps import StepFailure
 from ..units import format_duration
 from .decisions import decisions_of
-from .layout import clean
+from .layout import clean, joined
 
 #: Severity, summary, count and detail of each check, by code.
-HealthChecks = dict[str, dict[str, Union[int, str, list[str]]]]
+Check = dict[str, Union[int, str, list[str]]]
+HealthChecks = dict[str, Check]
 
 STATE_BROKEN = 'ROCKSDB_TUNER_STATE_BROKEN'
 OPTIONS_CONFLICT = 'ROCKSDB_TUNER_OPTIONS_CONFLICT'
@@ -65,34 +65,29 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
         snapshot.failing,
         snapshot.taken_s if snapshot.published_s is None else snapshot.published_s,
     )
-    rollout = snapshot.rollout
-    if rollout is not None:
-        checks |= _rollout_checks(rollout, snapshot)
-    checks |= _campaign_checks(snapshot)
-    checks |= _experiment_checks(snapshot)
+    checks |= _operation_checks(snapshot)
     by_condition: dict[str, list[Finding]] = {}
     for finding in snapshot.alarms:
         by_condition.setdefault(finding.finding_id, []).append(finding)
     decided = list(zip(snapshot.groups, decisions_of(snapshot))) if by_condition else []
     for condition_id, findings in by_condition.items():
         known = conditions()[condition_id]
-        policy = known.health
-        if policy is not None:
-            osds = {osd_id for finding in findings for osd_id in finding.osds}
-            worst = Severity.ERROR in {finding.severity for finding in findings}
-            checks[known.health_code] = _check(
-                f'{len(osds)} OSD(s) {policy.summary}',
-                [
-                    *(line for finding in findings for line in _detail(finding)),
-                    *(
-                        f'{d.who}: {d.do}' + (f': {d.next_command}' if d.next_command else '')
-                        for group, d in decided
-                        if osds.intersection(osd.info.osd_id for osd in group.osds)
-                    ),
-                ],
-                count=len(osds),
-                severity='error' if worst else 'warning',
-            )
+        if known.health is None:
+            continue
+        osds = {osd_id for finding in findings for osd_id in finding.osds}
+        worst = Severity.ERROR in {finding.severity for finding in findings}
+        detail = [line for finding in findings for line in _detail(finding)]
+        detail += [
+            joined(f'{d.who}: {d.do}', d.next_command, by=': ')
+            for group, d in decided
+            if osds.intersection(group.osd_ids)
+        ]
+        checks[known.health_code] = _check(
+            f'{len(osds)} OSD(s) {known.health.summary}',
+            detail,
+            count=len(osds),
+            severity='error' if worst else 'warning',
+        )
     return checks
 
 
@@ -126,41 +121,35 @@ def _report_checks(sampling: Sampling) -> HealthChecks:
     return {}
 
 
-def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:
-    name = f'rocksdb_tuner rollout {rollout.rollout_id} of {rollout.request.who}'
-    failed = why_failed(rollout)
-    if failed is not None and not snapshot.rollout_acknowledged:
-        ended = 'was rolled back' if rollout.stage is Phase.ROLLED_BACK else 'failed'
-        return {ROLLOUT_FAILED: _check(f'{name} {ended}', [failed, _ACKNOWLEDGE])}
-    if snapshot.rollout_waits is None:
-        return {}
-    left = describe_left_behind(rollout)
-    detail = [snapshot.rollout_waits] + ([] if left is None else [f'not restored: {left}'])
-    return {ROLLOUT_WAITING: _check(f'{name} requires operator action', detail)}
+def _operation_checks(snapshot: Snapshot) -> HealthChecks:
+    """Operations that failed, until that is acknowledged, or require operator action."""
+    rollout, campaign, tried = snapshot.rollout, snapshot.campaign, snapshot.experiment
+    checks: HealthChecks = {}
+    if rollout is not None:
+        name = f'rocksdb_tuner rollout {rollout.rollout_id} of {rollout.request.who}'
+        failed, left = why_failed(rollout), describe_left_behind(rollout)
+        if failed is not None and not snapshot.rollout_acknowledged:
+            ended = 'was rolled back' if rollout.stage is Phase.ROLLED_BACK else 'failed'
+            checks[ROLLOUT_FAILED] = _check(f'{name} {ended}', [failed, _ACKNOWLEDGE])
+        elif snapshot.rollout_waits is not None:
+            unrestored = [] if left is None else [f'not restored: {left}']
+            checks[ROLLOUT_WAITING] = _waits(name, snapshot.rollout_waits, *unrestored)
+    if campaign is not None and snapshot.campaign_waits is not None:
+        of_campaign = f'{campaign.campaign_id} of {campaign.request.who}'
+        name = f'rocksdb_tuner compaction campaign {of_campaign}'
+        checks[COMPACTION_WAITING] = _waits(name, snapshot.campaign_waits)
+    if tried is not None:
+        name = f'rocksdb_tuner experiment {tried.experiment_id} on {tried.request.who}'
+        failed = why_experiment_failed(tried)
+        if failed is not None and not tried.acknowledged:
+            checks[EXPERIMENT_FAILED] = _check(f'{name} failed', [failed, _ACKNOWLEDGE])
+        elif snapshot.experiment_waits is not None:
+            checks[EXPERIMENT_WAITING] = _waits(name, snapshot.experiment_waits)
+    return checks
 
 
-def _campaign_checks(snapshot: Snapshot) -> HealthChecks:
-    campaign = snapshot.campaign
-    if campaign is None or snapshot.campaign_waits is None:
-        return {}
-    name = f'rocksdb_tuner compaction campaign {campaign.campaign_id} of {campaign.request.who}'
-    check = _check(f'{name} requires operator action', [snapshot.campaign_waits])
-    return {COMPACTION_WAITING: check}
-
-
-def _experiment_checks(snapshot: Snapshot) -> HealthChecks:
-    experiment = snapshot.experiment
-    if experiment is None:
-        return {}
-    name = f'rocksdb_tuner experiment {experiment.experiment_id} on {experiment.request.who}'
-    failed = why_experiment_failed(experiment)
-    if failed is not None and not experiment.acknowledged:
-        detail = [failed, '"ceph rocksdb-tuner operation resume" acknowledges it']
-        return {EXPERIMENT_FAILED: _check(f'{name} failed', detail)}
-    if snapshot.experiment_waits is None:
-        return {}
-    check = _check(f'{name} requires operator action', [snapshot.experiment_waits])
-    return {EXPERIMENT_WAITING: check}
+def _waits(name: str, *detail: str) -> Check:
+    return _check(f'{name} requires operator action', detail)
 
 
 def _detail(finding: Finding) -> Iterable[str]:
@@ -178,9 +167,7 @@ def _names(osd_ids: Sequence[int]) -> str:
     return names if more <= 0 else f'{names} and {more} more'
 
 
-def _check(
-    summary: str, detail: Iterable[str], count: int = 1, severity: str = 'warning'
-) -> dict[str, Union[int, str, list[str]]]:
+def _check(summary: str, detail: Iterable[str], count: int = 1, severity: str = 'warning') -> Check:
     # The monitor prints them verbatim.
     lines = [clean(line) for line in detail]
     return {'severity': severity, 'summary': clean(summary), 'count': count, 'detail': lines}

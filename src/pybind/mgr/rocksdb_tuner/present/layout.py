@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Optional
+from typing import Generic, Literal, Optional, TypeVar, Union
 
 from prettytable import PrettyTable
 
-from ..shell import control
+from ..units import UNKNOWN
 
 try:
     from wcwidth import wcswidth
@@ -30,23 +30,37 @@ _ERROR_MAX_CHARS = 4000
 #: The minimum width of a column of text; titles are always whole.
 _MIN_WIDTH = 12
 
+Row = TypeVar('Row')
+
 
 @dataclass(frozen=True)
-class Column:
-    """A column: numbers are right-aligned, text is left-aligned.
+class Column(Generic[Row]):
+    """A column: numbers are right-aligned, text is left-aligned; a cell of None is unknown.
 
     In a table that is too wide, columns are omitted, the highest ``omit`` first (0: never). If that
     does not suffice, texts are continued on the next line: nothing is cut.
     """
 
     title: str
+    cell: Callable[[Row], Union[str, int, None]]
     align: Literal['l', 'r'] = 'l'
     omit: int = 0
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int = 0) -> str:
-    """A table like those of Ceph's own commands, at most ``WIDTH`` columns wide."""
-    cells = [[clean(cell) for cell in row] for row in rows]
+def table(
+    columns: Sequence[Column[Row]],
+    rows: Iterable[Row],
+    indent: int = 0,
+    limit: Optional[int] = None,
+) -> str:
+    """A table like those of Ceph's own commands, at most ``WIDTH`` columns wide.
+
+    Empty without rows; a line below it counts those beyond the ``limit``.
+    """
+    found = list(rows)
+    cells = [[_cell(column.cell(row)) for column in columns] for row in found[:limit]]
+    if not cells:
+        return ''
     widths = [
         max(display_width(text) for text in (column.title, *(row[number] for row in cells)))
         for number, column in enumerate(columns)
@@ -57,7 +71,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int 
         if not columns[number].omit:
             break
         shown.remove(number)
-    _narrow(columns, widths, shown, _excess(widths, shown, indent))
+    _narrow([column.title for column in columns], widths, shown, _excess(widths, shown, indent))
     drawn = PrettyTable([columns[number].title for number in shown], border=False)
     drawn.left_padding_width = 0
     drawn.right_padding_width = _GAP
@@ -65,30 +79,28 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int 
         drawn.align[columns[number].title] = columns[number].align
     for row in cells:
         drawn.add_row(['\n'.join(_wrapped(row[n], widths[n])) for n in shown])
-    return '\n'.join((' ' * indent + line).rstrip() for line in drawn.get_string().split('\n'))
+    lines = [(' ' * indent + line).rstrip() for line in drawn.get_string().split('\n')]
+    more = len(found) - len(cells)
+    return '\n'.join((*lines, f'... {more:,} more: --all') if more else lines)
+
+
+def _cell(value: Union[str, int, None]) -> str:
+    return UNKNOWN if value is None else clean(str(value))
 
 
 def _excess(widths: Sequence[int], shown: Sequence[int], indent: int) -> int:
     return indent + sum(widths[n] for n in shown) + _GAP * (len(shown) - 1) - WIDTH
 
 
-def _narrow(
-    columns: Sequence[Column], widths: list[int], shown: Sequence[int], excess: int
-) -> None:
+def _narrow(titles: Sequence[str], widths: list[int], shown: Sequence[int], excess: int) -> None:
     """Take ``excess`` from the widest of the ``shown`` columns; titles stay whole."""
-    titles = [display_width(column.title) for column in columns]
     for least in (_MIN_WIDTH, 1):
         while excess > 0:
-            wider = [n for n in shown if widths[n] > max(titles[n], least)]
+            wider = [n for n in shown if widths[n] > max(display_width(titles[n]), least)]
             if not wider:
                 break
             widths[max(wider, key=lambda n: widths[n])] -= 1
             excess -= 1
-
-
-def more(left_out: int, flag: str = '--all') -> str:
-    """The line below a table that was limited; empty if nothing was left out."""
-    return f'... {left_out:,} more: {flag}' if left_out > 0 else ''
 
 
 def screen(text: str, flag: str = '--all') -> str:
@@ -118,83 +130,52 @@ def paragraph(text: str, indent: int = 0, first: str = '') -> str:
     )
 
 
-def fields(pairs: Sequence[tuple[str, str]], indent: int = 0) -> str:
-    """Labels with values, one per line: "Mode:      recommend"."""
-    width = indent + max((len(label) for label, _ in pairs), default=0) + 3
-    return '\n'.join(
-        paragraph(text, indent=width, first=f'{" " * indent}{label}:') for label, text in pairs
-    )
+def fields(pairs: Iterable[tuple[str, Optional[str]]], indent: int = 0) -> str:
+    """Labels with values, one per line: "Mode:      recommend"; omitted without a value."""
+    shown = [(f'{" " * indent}{label}:', text) for label, text in pairs if text is not None]
+    width = max((len(label) for label, _ in shown), default=0) + 2
+    return '\n'.join(paragraph(text, width, label) for label, text in shown)
+
+
+def joined(*parts: Optional[str], by: str = '\n') -> str:
+    """The parts that are not empty."""
+    return by.join(part for part in parts if part)
+
+
+def sections(*parts: Optional[str]) -> str:
+    """Parts separated by a blank line; empty ones are omitted."""
+    return joined(*parts, by='\n\n')
+
+
+def titled(title: str, text: str) -> str:
+    """``text`` under a title; empty without text."""
+    return f'{title}:\n{text}' if text else ''
+
+
+def bullets(sentences: Iterable[str]) -> str:
+    """One item per sentence."""
+    return '\n'.join(paragraph(sentence, 4, '  - ') for sentence in sentences)
 
 
 def shell_command(text: str) -> str:
     r"""A shell command, continued with "\" where it is too long; pasting it gives the original.
 
-    The continued lines must not be indented: blanks would become part of an argument.
+    The continued lines must not be indented: blanks would become part of an argument. A command
+    with escapes, other quotes than single ones, or a comment stays one line.
     """
+    if any(character in text for character in '"\\#'):
+        return text
     lines: list[str] = []
-    line = ''
-    # Where to break, and the quote in effect there: after the last comma of the line, if any.
-    comma: Optional[tuple[int, str]] = None
-    quote, comment = '', False
-    for unit, quote_after in _shell_units(text):
-        # A comment cannot be continued: its next line would be a command.
-        comment = comment or (not quote and unit == '#' and line.endswith(' '))
-        # An escaped control character is wider than any other.
-        while not comment and display_width(line) + max(0, len(unit) - 2) > WIDTH - 4:
-            end, quote_there = comma or (len(line), quote)
+    line = quote = ''
+    for piece in re.split('(?<=[, ])', text):
+        if display_width(line + piece) > WIDTH - 4:
             # In single quotes a backslash is an ordinary character: close them, then reopen.
-            leave, resume = ("'", "'") if quote_there == "'" else ('', '')
-            lines.append(f'{line[:end]}{leave}\\')
-            line = resume + line[end:]
-            comma = None
-        line += unit
-        quote = quote_after
-        if unit == ',':
-            comma = len(line), quote
+            lines.append(f'{line}{quote}\\')
+            line = quote
+        line += piece
+        if piece.count("'") % 2:
+            quote = '' if quote else "'"
     return '\n'.join([*lines, line])
-
-
-#: By the active quote; the first is a character as `shell.control` quotes it.
-_UNITS = {
-    '': re.compile(r"\$'(?:\\x[0-9a-f]{2}){1,4}'|\\.?|.", re.DOTALL),
-    '"': re.compile(r'\\.?|.', re.DOTALL),
-    "'": re.compile(r'.', re.DOTALL),
-}
-
-
-def _shell_units(text: str) -> Iterator[tuple[str, str]]:
-    """Characters with the active quote after each; an escaped one keeps its backslash."""
-    quote = ''
-    position = 0
-    while position < len(text):
-        found = _UNITS[quote].match(text, position)
-        assert found is not None, 'any character is a unit'
-        unit, position = found.group(), found.end()
-        if unit[0] == '\\' and quote != "'":
-            unit = _escaped(unit[1:], quote)
-        elif unit == quote:
-            quote = ''
-        elif not quote and unit in {"'", '"'}:
-            quote = unit
-        elif not unit.isprintable():
-            unit = _quoted_control(unit, quote)
-        yield unit, quote
-
-
-def _escaped(character: str, quote: str) -> str:
-    """A backslash with the next character, empty at the end of the text."""
-    if character == '\n':
-        # The shell joins the two lines.
-        return ''
-    if not character or character.isprintable():
-        return '\\' + character
-    # In double quotes the backslash stays: it only escapes characters that are special there.
-    return ('\\\\' if quote else '') + _quoted_control(character, quote)
-
-
-def _quoted_control(character: str, quote: str) -> str:
-    """A control character within ``quote``."""
-    return f'{quote}{control(character)}{quote}'
 
 
 def clean(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Operations under way or ended, and the history: rollouts, compaction campaigns, experiments."""
+"""Operations under way or ended, the history, and the plan of `compact`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional, Union
 
@@ -13,7 +13,7 @@ from ..judge.verdict import in_words
 from ..notes import Among, Amount, Count, InPlace, OsdId, Unbounded
 from ..operations.compaction.announce import change_percent
 from ..operations.compaction.announce import in_words as campaign_in_words
-from ..operations.compaction.plan import CampaignPlan, Guard
+from ..operations.compaction.plan import CampaignPlan, Guard, PlannedOsd
 from ..operations.compaction.records import CampaignState, OsdCompaction
 from ..operations.compaction.rules import SLOW_WRITES
 from ..operations.experiment.announce import why_failed as why_experiment_failed
@@ -30,7 +30,6 @@ from ..operations.rollout.records import (
     OsdProgress,
     RolloutState,
     batches,
-    in_flight,
     unmeasured_batch,
     watched_batch,
 )
@@ -51,18 +50,18 @@ from ..units import (
 )
 from .experiment import Experiment, experiment, experiment_of
 from .experiment import phase_of as experiment_phase
-from .layout import Column, fields, paragraph, table
+from .layout import Column, fields, joined, paragraph, sections, table, titled
 from .phrases import (
     COMMAND,
     flushes_in,
     ids_if_short,
     option_value,
+    options_or_empty,
     osds_finished,
     phase_of,
     progress_of,
     purpose,
-    sections,
-    titled,
+    times_of,
     track_record_line,
 )
 
@@ -205,6 +204,7 @@ class Campaign:
 
 
 Operation = Union[Rollout, Campaign, Experiment]
+State = Union[RolloutState, CampaignState, ExperimentState]
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class LastOperations:
         return cls(snapshot.rollout, snapshot.campaign, waits_for, snapshot.experiment)
 
     @property
-    def in_view(self) -> Optional[Union[RolloutState, CampaignState, ExperimentState]]:
+    def in_view(self) -> Optional[State]:
         """The operation under way, or else the last one."""
         found = [
             state for state in (self.rollout, self.experiment, self.campaign) if state is not None
@@ -262,21 +262,22 @@ def operation_of(last: LastOperations) -> Optional[Operation]:
     return experiment_of(state)
 
 
+_KINDS = {RolloutState: 'rollout', CampaignState: 'compaction', ExperimentState: 'experiment'}
+
+
 def operation_summary_of(last: LastOperations) -> Optional[OperationSummary]:
     """None before the first operation."""
     state = last.in_view
     if state is None:
         return None
-    if isinstance(state, RolloutState):
-        kind, phase, finished = 'rollout', state.phase.value, osds_finished(state)
-    elif isinstance(state, CampaignState):
-        kind, phase, finished = 'compaction', state.phase.value, state.finished
+    if isinstance(state, ExperimentState):
+        phase, finished = experiment_phase(state).value, len(state.osds) if state.ended else 0
     else:
-        kind, phase = 'experiment', experiment_phase(state).value
-        finished = len(state.osds) if state.ended else 0
+        phase = state.phase.value
+        finished = osds_finished(state) if isinstance(state, RolloutState) else state.finished
     return OperationSummary(
         id=state.operation_id,
-        kind=kind,
+        kind=_KINDS[type(state)],
         phase=phase,
         who=state.request.who,
         osds_total=len(state.osds),
@@ -358,14 +359,13 @@ def _experiment(found: ExperimentResult) -> ExperimentOutcome:
         winner=found.winner,
         arms=tuple(
             TriedOptions(
-                name=name,
-                options=options,
-                change_percent=effects[name].change_percent if name in effects else None,
-                low_percent=effects[name].low_percent if name in effects else None,
-                high_percent=effects[name].high_percent if name in effects else None,
-                dropped=dropped.get(name),
+                name,
+                options,
+                *((e.change_percent, e.low_percent, e.high_percent) if e else (None,) * 3),
+                dropped.get(name),
             )
             for name, options in found.arms
+            for e in [effects.get(name)]
         ),
     )
 
@@ -376,55 +376,54 @@ _ABORT = f'"{COMMAND} operation abort"'
 
 def next_step(snapshot: Snapshot) -> Optional[str]:
     """A phrase without a full stop; None if no operation is in progress."""
-    rollout, campaign, experiment = snapshot.rollout, snapshot.campaign, snapshot.experiment
-    if rollout is not None and not rollout.ended:
-        return next_step_of_rollout(rollout)
-    if experiment is not None and not experiment.ended:
-        return next_step_of_experiment(experiment)
-    if campaign is not None and not campaign.ended:
-        return next_step_of_campaign(campaign, snapshot.campaign_waits_for)
-    failed = rollout is not None and why_failed(rollout) and not snapshot.rollout_acknowledged
-    if failed or (
-        experiment is not None and why_experiment_failed(experiment) and not experiment.acknowledged
-    ):
-        return (
-            f'see why with "{COMMAND} operation status", then acknowledge with '
-            f'"{COMMAND} operation resume"'
-        )
+    last, rollout, tried = LastOperations.of(snapshot), snapshot.rollout, snapshot.experiment
+    state = last.in_view
+    if state is not None and not state.ended:
+        return next_step_of(state, last.campaign_waits_for)
+    failed = rollout and why_failed(rollout) and not snapshot.rollout_acknowledged
+    if failed or (tried and why_experiment_failed(tried) and not tried.acknowledged):
+        return f'see why with "{COMMAND} operation status", then acknowledge with {_RESUME}'
     return None
 
 
-def next_step_of_rollout(state: RolloutState) -> Optional[str]:
-    """None if it has ended."""
+def next_step_of(state: State, waits_for: Optional[str] = None) -> Optional[str]:
+    """None if it has ended; ``waits_for``: OSDs that a campaign waits for."""
+    leg = state.leg if isinstance(state, ExperimentState) else state
+    recovering = isinstance(leg, RolloutState) and leg.direction is Direction.RECOVER
     if state.ended:
-        return None
-    recovering = state.direction is Direction.RECOVER
+        found = state.conclusion if isinstance(state, ExperimentState) else None
+        won = found is not None and found.winner is not None
+        return f'see the recommendation with "{COMMAND} recommend"' if won else None
     if state.paused_by is not None and not recovering:
-        return _paused()
-    if undecided(state):
+        return f'{_RESUME} continues it, {_ABORT} ends it'
+    if isinstance(state, RolloutState) and undecided(state):
         return f'{_RESUME} changes the other OSDs, "{COMMAND} rollback" restores the old one'
     if state.paused_reason is not None:
         return _waiting(state.paused_reason)
+    if isinstance(state, CampaignState):
+        if waits_for is not None:
+            return f'wait: {waits_for}'
+        busy = ', '.join(f'osd.{osd.osd_id}' for osd in state.in_flight)
+        return f'wait for {busy or "the next OSD"} to be compacted'
     return f'wait for {_step_of(state)}'
 
 
-def _step_of(state: RolloutState) -> str:
-    """What the rollout is doing."""
-    at_work = in_flight(state)
+def _step_of(state: Union[RolloutState, ExperimentState]) -> str:
+    """What the operation is doing."""
+    if isinstance(state, ExperimentState):
+        if state.stage is Stage.RESTORING:
+            return 'every OSD to be restored'
+        if state.leg is not None:
+            return _step_of(state.leg)
+        measured = 'arms' if state.stage is Stage.MEASURING else 'baseline'
+        return f'block {state.blocks + 1} of {state.request.plan.blocks} of the {measured}'
+    at_work, watched, unmeasured = state.in_flight, watched_batch(state), unmeasured_batch(state)
     if state.direction is not Direction.FORWARD:
         return 'the rollback' if at_work is None else f'osd.{at_work.osd_id} to be restored'
     if at_work is not None:
         return f'osd.{at_work.osd_id} to restart and become clean'
-    watched = watched_batch(state)
     if watched is not None:
-        soaked_s = state.batch_soaked_s if watched.number else state.soaked_s
-        least, most = (format_duration(s) for s in (watched.soak.least_s, watched.soak.most_s))
-        times = f'{least} to {most}' if watched.judged else least
-        return (
-            f'the verdict on batch {watched.number + 1}, after {format_duration(soaked_s)} of '
-            f'{times}'
-        )
-    unmeasured = unmeasured_batch(state)
+        return f'the verdict on batch {watched.number + 1}, {_soaked(state, watched)}'
     if unmeasured is not None:
         return (
             f'the baseline of osd.{format_ids(unmeasured.osds)}, after '
@@ -437,41 +436,9 @@ def _step_of(state: RolloutState) -> str:
     return 'the next OSD'
 
 
-def next_step_of_experiment(state: ExperimentState) -> Optional[str]:
-    """None if it has ended without a winner."""
-    leg = state.leg
-    if state.ended:
-        won = state.conclusion is not None and state.conclusion.winner is not None
-        return f'see the recommendation with "{COMMAND} recommend"' if won else None
-    recovering = leg is not None and leg.direction is Direction.RECOVER
-    if state.paused_by is not None and not recovering:
-        return _paused()
-    if state.paused_reason is not None:
-        return _waiting(state.paused_reason)
-    if state.stage is Stage.RESTORING:
-        return 'wait for every OSD to be restored'
-    if leg is not None:
-        return f'wait for {_step_of(leg)}'
-    measured = 'arms' if state.stage is Stage.MEASURING else 'baseline'
-    return f'wait for block {state.blocks + 1} of {state.request.plan.blocks} of the {measured}'
-
-
-def next_step_of_campaign(state: CampaignState, waits_for: Optional[str]) -> Optional[str]:
-    """None if it has ended."""
-    if state.ended:
-        return None
-    if state.paused_by is not None:
-        return _paused()
-    if state.paused_reason is not None:
-        return _waiting(state.paused_reason)
-    if waits_for is not None:
-        return f'wait: {waits_for}'
-    busy = ', '.join(f'osd.{osd.osd_id}' for osd in state.in_flight)
-    return f'wait for {busy or "the next OSD"} to be compacted'
-
-
-def _paused() -> str:
-    return f'{_RESUME} continues it, {_ABORT} ends it'
+def _soaked(state: RolloutState, batch: PlannedBatch) -> str:
+    soaked_s = state.batch_soaked_s if batch.number else state.soaked_s
+    return f'after {format_duration(soaked_s)} of {times_of(batch.soak, batch.judged)}'
 
 
 def _waiting(reason: str) -> str:
@@ -480,71 +447,95 @@ def _waiting(reason: str) -> str:
         return f'"{COMMAND} mode recommend" continues it, {_ABORT} ends it'
     if reason.startswith(SLOW_WRITES):
         return f'{_RESUME} accepts the current latency, {_ABORT} ends it'
-    opened_by = remedy_for(reason)
-    hint = 'it continues by itself after that' if opened_by is None else opened_by
+    hint = remedy_for(reason) or 'it continues by itself after that'
     return f'{hint}; {_ABORT} ends it'
-
-
-_RESULT_TEXTS = {
-    PredictionResult.RIGHT: 'came true',
-    PredictionResult.DIRECTION: 'right direction, wrong size',
-    PredictionResult.WRONG: 'did not come true',
-}
 
 
 def operation(last: LastOperations) -> str:
     """The current or last operation, with the next step."""
-    state = last.in_view
+    state, waits_for = last.in_view, last.campaign_waits_for
     if state is None:
         return 'No operations yet.'
     if isinstance(state, RolloutState):
-        text, following = _rollout(state), next_step_of_rollout(state)
+        text = _rollout(state)
     elif isinstance(state, ExperimentState):
-        text, following = experiment(state), next_step_of_experiment(state)
+        text = experiment(state)
     else:
-        waits_for = last.campaign_waits_for
-        text, following = campaign(state, waits_for), next_step_of_campaign(state, waits_for)
-    return sections(text, '' if following is None else paragraph(following, 4, 'Next step: '))
+        text = _campaign(state, waits_for)
+    following = next_step_of(state, waits_for)
+    return sections(text, following and paragraph(following, 4, 'Next step: '))
 
 
 def _rollout(state: RolloutState) -> str:
-    request = state.request
-    pairs = [
-        ('Rollout', state.rollout_id),
-        ('Recommendation', f'{request.recommendation_id} ({request.kind.value})'),
-        ('Who', request.who),
-        ('Option', request.option),
-        ('Started by', request.actor),
-        ('Purpose', purpose(request.purpose)),
-        ('Phase', phase_of(state)),
+    """Batches are grouped by progress, so that a hundred pending ones take one line."""
+    request, under_way = state.request, not state.ended
+    steps = {osd.osd_id: osd.step.value for osd in state.osds}
+    alike: dict[tuple[Phase, Optional[Verdict]], list[tuple[int, Batch]]] = {}
+    for number, batch in enumerate(batches(state), 1):
+        alike.setdefault((batch.phase, batch.verdict), []).append((number, batch))
+    rows = [
+        (phase, verdict, [number for number, _ in found], [n for _, b in found for n in b.osds])
+        for (phase, verdict), found in alike.items()
     ]
-    if state.paused_reason is not None:
-        pairs.append(('Paused', state.paused_reason))
-    if state.failure is not None:
-        pairs.append(('Failure', state.failure))
-    left = describe_left_behind(state)
-    if left is not None and not state.ended:
-        pairs.append(('Not restored', left))
-    if state.last_error is not None and not state.ended:
-        pairs.append(('Last error', state.last_error))
-    pairs += [
-        ('Verdict', _verdict(state)),
-        *_missing(state),
-        *_batch(state),
+    columns: Sequence[Column[tuple[Phase, Optional[Verdict], list[int], list[int]]]] = (
+        Column('BATCH', lambda row: ids_if_short(row[2])),
+        Column('PHASE', lambda row: row[0].value),
+        Column('VERDICT', lambda row: row[1] and row[1].words),
+        Column('OSDS', lambda row: len(row[3]), 'r'),
+        Column('IDS', lambda row: ids_if_short(row[3])),
+        Column('STEP', lambda row: ', '.join(sorted({steps[n] for n in row[3] if n in steps}))),
+    )
+    return sections(
+        fields(
+            (
+                ('Rollout', state.rollout_id),
+                ('Recommendation', f'{request.recommendation_id} ({request.kind.value})'),
+                ('Who', request.who),
+                ('Option', request.option),
+                ('Started by', request.actor),
+                ('Purpose', purpose(request.purpose)),
+                ('Phase', phase_of(state)),
+                ('Paused', state.paused_reason),
+                ('Failure', state.failure),
+                ('Not restored', describe_left_behind(state) if under_way else None),
+                ('Last error', state.last_error if under_way else None),
+                *_verdicts(state),
+                *_times(state),
+                ('Progress', progress_of(state)),
+            )
+        ),
+        table(columns, rows),
+    )
+
+
+def _times(state: Union[RolloutState, CampaignState]) -> Sequence[tuple[str, str]]:
+    return (
         ('Started', format_time(state.started_s) or UNKNOWN),
         ('Updated', format_time(state.updated_s) or UNKNOWN),
-        ('Progress', progress_of(state)),
-    ]
-    return sections(fields(pairs), _rollout_osds(state))
+    )
 
 
-def _verdict(state: RolloutState) -> str:
-    """The verdict on the canary."""
-    if state.judgement is not None:
-        return in_words(state.judgement)
-    watched = watched_batch(state)
+def _verdicts(state: RolloutState) -> Iterable[tuple[str, Optional[str]]]:
+    """The verdict on the canary with what it lacked, and that on the batch that soaks."""
+    watched, number = watched_batch(state), len(state.verdicts)
+    none_yet = None
     if watched is not None:
-        return _not_yet(state, watched)
+        flushes = '' if watched.number else flushes_in(watched.soak, state.request.fill_s)
+        none_yet = f'none yet, {_soaked(state, watched)}{flushes}'
+    judgement, told = state.judgement, state.paused_reason or state.failure
+    yield 'Verdict', in_words(judgement) if judgement else none_yet or _no_verdict(state)
+    missing = judgement is not None and told is None and '; '.join(judgement.missing)
+    yield '  missing', missing or None
+    latest = none_yet if watched is not None and watched.number else None
+    if state.batch_judgement is not None:
+        latest = in_words(state.batch_judgement)
+    if latest is not None:
+        domain = domain_of(state.request, number)
+        yield f'Batch {number + 1}' + ('' if domain is None else f' ({domain})'), latest
+
+
+def _no_verdict(state: RolloutState) -> str:
+    """Before the canary soaks."""
     canary, planned = f'osd.{state.request.order[0]}', planned_batch(state.request, state.soak, 0)
     if state.stage is Phase.PREFLIGHT and planned.baseline_s:
         measured = f'{format_duration(state.baseline_s)} of {format_duration(planned.baseline_s)}'
@@ -554,37 +545,11 @@ def _verdict(state: RolloutState) -> str:
     return 'not judged'
 
 
-def _missing(state: RolloutState) -> list[tuple[str, str]]:
-    """What the verdict on the canary lacked, unless the rollout waits or failed and says so."""
-    judgement, said = state.judgement, state.paused_reason or state.failure
-    if judgement is None or not judgement.missing or said is not None:
-        return []
-    return [('  missing', '; '.join(judgement.missing))]
-
-
-def _batch(state: RolloutState) -> list[tuple[str, str]]:
-    """The verdict on the batch that soaks."""
-    number = len(state.verdicts)
-    if state.batch_judgement is not None:
-        return [(_name_of(state, number), in_words(state.batch_judgement))]
-    watched = watched_batch(state)
-    if watched is None or watched.number == 0:
-        return []
-    return [(_name_of(state, number), _not_yet(state, watched))]
-
-
-def _name_of(state: RolloutState, number: int) -> str:
-    domain = domain_of(state.request, number)
-    return f'Batch {number + 1}' + (f' ({domain})' if domain is not None else '')
-
-
-def _not_yet(state: RolloutState, batch: PlannedBatch) -> str:
-    least, most = format_duration(batch.soak.least_s), format_duration(batch.soak.most_s)
-    times = f'{least} to {most}' if batch.judged else least
-    if batch.number > 0:
-        return f'none yet, after {format_duration(state.batch_soaked_s)} of {times}'
-    flushes = flushes_in(batch.soak, state.request.fill_s)
-    return f'none yet, after {format_duration(state.soaked_s)} of {times}{flushes}'
+_RESULT_TEXTS = {
+    PredictionResult.RIGHT: 'came true',
+    PredictionResult.DIRECTION: 'right direction, wrong size',
+    PredictionResult.WRONG: 'did not come true',
+}
 
 
 def history(records: Sequence[HistoryRecord]) -> str:
@@ -597,190 +562,131 @@ def history(records: Sequence[HistoryRecord]) -> str:
     )
 
 
-def _rollout_osds(state: RolloutState) -> str:
-    """Batches grouped by progress, so that a hundred pending ones take one line."""
-    steps = {osd.osd_id: osd.step.value for osd in state.osds}
-    alike: dict[tuple[Phase, Optional[Verdict]], list[tuple[int, Batch]]] = {}
-    for number, batch in enumerate(batches(state), 1):
-        alike.setdefault((batch.phase, batch.verdict), []).append((number, batch))
-    rows = [
-        (
-            ids_if_short([number for number, _ in found]),
-            phase.value,
-            UNKNOWN if verdict is None else verdict.words,
-            str(sum(len(batch.osds) for _, batch in found)),
-            ids_if_short([n for _, batch in found for n in batch.osds]),
-            ', '.join(sorted({steps[n] for _, batch in found for n in batch.osds if n in steps})),
-        )
-        for (phase, verdict), found in alike.items()
-    ]
-    return table(
-        (
-            Column('BATCH'),
-            Column('PHASE'),
-            Column('VERDICT'),
-            Column('OSDS', 'r'),
-            Column('IDS'),
-            Column('STEP'),
-        ),
-        rows,
-    )
-
-
 def _history_record(record: HistoryRecord) -> str:
-    when = format_time(record.time_s) or UNKNOWN
-    head = paragraph(
-        f'{when} {record.rollout_id} {record.who} {record.outcome.value}, started by {record.actor}'
-    )
-    if record.experiment is not None:
-        pairs = [
-            ('Arms', ', '.join(name for name, _ in record.experiment.arms)),
-            ('Measured', record.measured or 'nothing'),
-            *(('Dropped', f'{name}: {why}') for name, why in record.experiment.dropped),
-        ]
-        if record.reason is not None:
-            pairs.append(('Reason', record.reason))
-        return f'{head}\n{fields(pairs, indent=4)}'
-    pairs = [
+    tried, comparison = record.experiment, compared(record)
+    pairs: Sequence[tuple[str, Optional[str]]] = (
         ('Change', _change_line(record)),
         ('Predicted', record.prediction or 'nothing'),
         ('Measured', record.measured or 'nothing'),
-    ]
-    comparison = compared(record)
-    if comparison is not None:
-        pairs.append(('Compared', _RESULT_TEXTS[comparison.result]))
-    if record.reason is not None:
-        pairs.append(('Reason', record.reason))
-    return f'{head}\n{fields(pairs, indent=4)}'
+        ('Compared', _RESULT_TEXTS[comparison.result] if comparison else None),
+    )
+    if tried is not None:
+        pairs = (
+            ('Arms', ', '.join(name for name, _ in tried.arms)),
+            ('Measured', record.measured or 'nothing'),
+            *(('Dropped', f'{name}: {why}') for name, why in tried.dropped),
+        )
+    return joined(
+        paragraph(
+            f'{format_time(record.time_s) or UNKNOWN} {record.rollout_id} {record.who} '
+            f'{record.outcome.value}, started by {record.actor}'
+        ),
+        fields((*pairs, ('Reason', record.reason)), indent=4),
+    )
 
 
 def _change_line(record: HistoryRecord) -> str:
-    change = _difference_line(record.options_from, record.options_to)
-    return f'{change}, in {ANNEX}' if record.option == ANNEX else change
-
-
-def _difference_line(before: str, after: str) -> str:
+    before, after = record.options_from, record.options_to
     changes = difference(before, after)
+    text = 'no option values, only their source'
     if changes is None:
-        return f'from {before or "(empty)"} to {after or "(empty)"}'
-    if not changes:
-        return 'no option values, only their source'
-    return ', '.join(
-        f'{c.option}={option_value(c.value_from)}->{option_value(c.value_to)}' for c in changes
+        text = f'from {options_or_empty(before)} to {options_or_empty(after)}'
+    elif changes:
+        text = ', '.join(
+            f'{c.option}={option_value(c.value_from)}->{option_value(c.value_to)}' for c in changes
+        )
+    return f'{text}, in {ANNEX}' if record.option == ANNEX else text
+
+
+def _change_of_size(osd: OsdCompaction) -> Optional[str]:
+    before, after = osd.used_before_bytes, osd.used_after_bytes
+    percent = None if before is None or after is None else change_percent(before, after)
+    return None if percent is None else format_change(percent)
+
+
+_COMPACTED: Sequence[Column[OsdCompaction]] = (
+    Column('OSD', lambda o: o.osd_id, 'r'),
+    Column('HOST', lambda o: o.host),
+    Column('FAILURE DOMAIN', lambda o: str(o.domain or UNKNOWN)),
+    Column('STEP', lambda o: o.step.value),
+    Column('DB BEFORE', lambda o: format_bytes(o.used_before_bytes), 'r'),
+    Column('AFTER', lambda o: format_bytes(o.used_after_bytes), 'r'),
+    Column('CHANGE', _change_of_size, 'r'),
+    Column('LATENCY', lambda o: format_ms(o.latency_ms), 'r'),
+)
+
+
+def _campaign(state: CampaignState, waits_for: Optional[str]) -> str:
+    """The current or last campaign."""
+    return sections(
+        fields(
+            (
+                ('Campaign', f'{state.campaign_id} (compact)'),
+                ('Recommendation', state.request.recommendation_id or 'none, on demand'),
+                ('Who', state.request.who),
+                ('Phase', phase_of(state)),
+                ('Paused', state.paused_reason),
+                ('Waiting for', None if state.ended else waits_for),
+                ('Last error', None if state.ended else state.last_error),
+                ('Result' if state.ended else 'Progress', campaign_in_words(state)),
+                ('Latency before', format_ms(state.baseline_ms)),
+                *_times(state),
+            )
+        ),
+        table(_COMPACTED, state.osds),
     )
 
 
 #: The plan shows this many OSDs, so that it fits a screen.
 OSDS_SHOWN = 10
-
-
-def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
-    """The current or last campaign."""
-    phase = state.phase.value
-    if state.paused_reason is not None:
-        phase += f' (in {state.stage.value})'
-    pairs = [
-        ('Campaign', f'{state.campaign_id} (compact)'),
-        ('Recommendation', state.request.recommendation_id or 'none, on demand'),
-        ('Who', state.request.who),
-        ('Phase', phase),
-    ]
-    if state.paused_reason is not None:
-        pairs.append(('Paused', state.paused_reason))
-    if waits_for is not None and not state.ended:
-        pairs.append(('Waiting for', waits_for))
-    if state.last_error is not None and not state.ended:
-        pairs.append(('Last error', state.last_error))
-    pairs += [
-        ('Progress' if not state.ended else 'Result', campaign_in_words(state)),
-        ('Latency before', format_ms(state.baseline_ms)),
-        ('Started', format_time(state.started_s) or UNKNOWN),
-        ('Updated', format_time(state.updated_s) or UNKNOWN),
-    ]
-    columns = (
-        Column('OSD', 'r'),
-        Column('HOST'),
-        Column('FAILURE DOMAIN'),
-        Column('STEP'),
-        Column('DB BEFORE', 'r'),
-        Column('AFTER', 'r'),
-        Column('CHANGE', 'r'),
-        Column('LATENCY', 'r'),
-    )
-    return sections(fields(pairs), table(columns, [_row(osd) for osd in state.osds]))
+_TO_COMPACT: Sequence[Column[PlannedOsd]] = (
+    Column('OSD', lambda o: o.osd_id, 'r'),
+    Column('HOST', lambda o: o.host, omit=1),
+    Column('DB USED', lambda o: format_bytes(o.bytes), 'r'),
+    Column('FREE', lambda o: format_bytes(o.free_bytes), 'r'),
+    Column('SKIPPED', lambda o: o.skipped or ''),
+)
 
 
 def campaign_plan(planned: CampaignPlan) -> str:
     """What a campaign would take, within one screen."""
-    request, skipped = planned.request, [o for o in planned.osds if o.skipped is not None]
+    request, duration = planned.request, planned.duration_s
+    skipped = sum(osd.skipped is not None for osd in planned.osds)
     count = format_plural(len(planned.osds), 'OSD')
     if len(planned.osds) > 1:
         count += ', one at a time'
     if request.parallel > 1:
         count += f', then up to {request.parallel} of one failure domain'
-    duration = planned.duration_s
     size = UNKNOWN if planned.bytes is None else f'at most {format_bytes(planned.bytes)}'
-    pairs = [
-        ('Dry run', 'no changes were made'),
-        *([('Recommendation', request.recommendation_id)] if request.recommendation_id else []),
-        ('Who', request.who),
-        ('OSDs', f'{count}; {len(skipped)} of them skipped' if skipped else count),
-        ('Reads', size),
-        ('Writes', size),
-        ('Room', 'each OSD needs as much free space as its DB uses, until old files are removed'),
-        (
-            'Duration',
-            UNKNOWN
-            if duration is None
-            else f'about {" to ".join(map(format_duration, duration))} without waiting',
-        ),
-    ]
+    took = UNKNOWN
+    if duration is not None:
+        took = f'about {" to ".join(map(format_duration, duration))} without waiting'
     # What is skipped is worth reading first, then what takes longest
     worst = sorted(planned.osds, key=lambda o: (o.skipped is None, -(o.bytes or 0)))
     more = len(worst) - OSDS_SHOWN
-    columns = (
-        Column('OSD', 'r'),
-        Column('HOST', omit=1),
-        Column('DB USED', 'r'),
-        Column('FREE', 'r'),
-        Column('SKIPPED'),
-    )
-    rows = [
-        (
-            str(o.osd_id),
-            o.host or UNKNOWN,
-            format_bytes(o.bytes),
-            format_bytes(o.free_bytes),
-            o.skipped or '',
-        )
-        for o in worst[:OSDS_SHOWN]
-    ]
+    room = 'each OSD needs as much free space as its DB uses, until old files are removed'
     return sections(
-        fields(pairs),
-        table(columns, rows),
+        fields(
+            (
+                ('Dry run', 'no changes were made'),
+                ('Recommendation', request.recommendation_id or None),
+                ('Who', request.who),
+                ('OSDs', f'{count}; {skipped} of them skipped' if skipped else count),
+                ('Reads', size),
+                ('Writes', size),
+                ('Room', room),
+                ('Duration', took),
+            )
+        ),
+        table(_TO_COMPACT, worst[:OSDS_SHOWN]),
         f'{more} more OSDs: use --format json' if more > 0 else '',
-        titled('Guards', '\n'.join(_guards(planned.guards))),
+        titled('Guards', joined(*_guards(planned.guards))),
     )
 
 
-def _guards(guards: Sequence[Guard]) -> Iterator[str]:
+def _guards(guards: Sequence[Guard]) -> Iterable[str]:
     for guard in guards:
         if guard.reason is not None:
             state = 'at start' if guard.open is None else 'CLOSED'
             yield paragraph(f'{guard.name}: {guard.reason}', 12, f'  {state:<8}  ')
     yield paragraph(', '.join(guard.name for guard in guards if guard.open), 12, '  open      ')
-
-
-def _row(osd: OsdCompaction) -> tuple[str, ...]:
-    before, after = osd.used_before_bytes, osd.used_after_bytes
-    percent = None if before is None or after is None else change_percent(before, after)
-    return (
-        str(osd.osd_id),
-        osd.host or UNKNOWN,
-        str(osd.domain or UNKNOWN),
-        osd.step.value,
-        format_bytes(before),
-        format_bytes(after),
-        UNKNOWN if percent is None else format_change(percent),
-        format_ms(osd.latency_ms),
-    )

@@ -1,4 +1,4 @@
-"""OSDs: a row each, one in full, their workloads, and the charts of the dashboard."""
+"""OSDs: `osd`, `osd <id>`, `osd deep`, `workload`, and the charts of the dashboard."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from ..advise.whatif.tree import Modeled, modeled
 from ..deep.reader import OsdDeepStats
 from ..mgr.records import OsdInfo
 from ..notes import Amount, Count, Digits, InPlace, OsdId, Picked, Time
-from ..observe.kv_stats import ColumnFamilyStats, DeepStats
-from ..observe.latency import WriteLatency
+from ..observe.kv_stats import ColumnFamilyStats, DeepStats, LevelStats
+from ..observe.latency import LatencyPart, WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
 from ..observe.trend import HORIZON, MIN_HISTORY_S, TREND_SIGNALS, Forecast, GrowthPoints, Outlook
 from ..observe.trend import Trend as FoundTrend
-from ..options.grammar import OptionDifference
 from ..options.verdict import BadQuestionError
 from ..plan.entries import reaches
 from ..snapshot import Snapshot
@@ -50,7 +49,7 @@ from ..units import (
 )
 from ..workload.pressure import PRESSURE
 from ..workload.records import UNKNOWN_WORKLOAD, Workload
-from .layout import ROWS, Column, fields, more, paragraph, table
+from .layout import ROWS, Column, fields, joined, paragraph, sections, table
 from .phrases import (
     COMMAND,
     NO_SIGNALS,
@@ -64,11 +63,12 @@ from .phrases import (
     nothing_known,
     objects_written_to,
     options_in_use,
+    options_or_empty,
     pending_note,
-    sections,
+    profile_or_none,
     severity_mark,
     workload_cells,
-    workload_line,
+    workload_text,
     worst_first,
 )
 
@@ -134,7 +134,7 @@ def rows_of(snapshot: Snapshot) -> tuple[OsdRow, ...]:
         OsdRow(
             facts.info,
             facts.workload or UNKNOWN_WORKLOAD,
-            sample_age_s(facts, snapshot),
+            _sample_age_s(facts, snapshot),
             facts.signals,
             facts.options,
         )
@@ -147,7 +147,7 @@ def detail_of(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = No
     facts = facts_of(snapshot, osd_id)
     return OsdDetail(
         facts,
-        sample_age_s(facts, snapshot),
+        _sample_age_s(facts, snapshot),
         facts.workload or UNKNOWN_WORKLOAD,
         findings=tuple(f for f in snapshot.findings if osd_id in f.osds),
         recommended=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
@@ -157,7 +157,7 @@ def detail_of(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = No
     )
 
 
-def sample_age_s(facts: OsdFacts, snapshot: Snapshot) -> Optional[float]:
+def _sample_age_s(facts: OsdFacts, snapshot: Snapshot) -> Optional[float]:
     return None if facts.signals is None else facts.signals.age_s(snapshot.taken_s)
 
 
@@ -336,511 +336,6 @@ def _named(texts: Iterable[Optional[str]]) -> Named:
     return Named(tuple(names), index)
 
 
-#: Stages of a write below this share are omitted.
-_MIN_SHARE = 0.01
-_DEPTHS = {
-    'client-op': 0,
-    **dict.fromkeys(('osd-queue', 'osd-prepare', 'bluestore', 'replicas'), 1),
-    **dict.fromkeys(('prepare', 'data-write', 'kv'), 2),
-    **dict.fromkeys(('throttle', 'kv-queue', 'kv-flush', 'kv-commit'), 3),
-    **dict.fromkeys(('wal-sync', 'memtable-insert'), 4),
-}
-
-
-def osd(detail: OsdDetail) -> str:
-    """An OSD in full, what matters most first."""
-    facts = detail.facts
-    about = _about(facts)
-    if detail.deep is not None:
-        return sections(fields(about[:1]), deep_look(detail.deep, sharded=facts.sharded))
-    return sections(
-        fields(about),
-        '\n'.join(
-            (
-                *(
-                    paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding))
-                    for finding in worst_first(detail.findings)
-                ),
-                *(
-                    paragraph(
-                        f'{r.kind.value} {r.profile or ""}'.rstrip()
-                        + f', see "{COMMAND} recommend {r.recommendation_id}"',
-                        4,
-                        'Recommended: ',
-                    )
-                    for r in detail.recommended
-                ),
-            )
-        ),
-        fields([('Workload', workload_line(facts.workload)), *_limited(detail.limit)]),
-        _evidence(facts.workload),
-        fields(_signals(facts.signals, detail)) if facts.signals else _not_measured(facts),
-        _option_fields(facts.options),
-        _latency_table(facts.write_latency),
-    )
-
-
-def _about(facts: OsdFacts) -> list[tuple[str, str]]:
-    info = facts.info
-    state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
-    device_class = 'without a class' if info.device_class is None else f'class {info.device_class}'
-    release = f'{info.version or UNKNOWN} ({info.release or "unknown release"})'
-    return [
-        (f'osd.{info.osd_id}', f'{state}, {info.host or "unknown host"}, {device_class}'),
-        ('Failure domain', str(info.failure_domain or UNKNOWN)),
-        ('Version', f'{release}, {info.objectstore or "unknown object store"}'),
-        ('Devices', _devices(facts)),
-        *([('Last start', _last_start(facts.last_start))] if facts.last_start else []),
-    ]
-
-
-def _limited(limit: Limit) -> list[tuple[str, str]]:
-    text = limited_by(limit)
-    return [('Limited by', text)] if text else []
-
-
-def _evidence(found: Optional[Workload]) -> str:
-    """The limit has its own."""
-    return '\n'.join(
-        paragraph(
-            f'{e.statement} ({measured_value(e.signal, e.value, e.unit, e.window_s)})', 2, '- '
-        )
-        for e in (found.evidence if found else ())
-        if e.signal not in PRESSURE
-    )
-
-
-def _last_start(start: LastStart) -> str:
-    least, most = format_span(start.away_s), format_span(start.away_most_s)
-    # Without a sample while it was down only the upper bound is known.
-    away = f'for at most {most}' if not start.away_s else least
-    if start.away_s and least != most:
-        away += f' (at most {most})'
-    return f'was down {away}' + (', with most OSDs of its host' if start.host_away else '')
-
-
-def _devices(facts: OsdFacts) -> str:
-    info = facts.info
-    if info.dedicated_db is None:
-        return UNKNOWN
-    text = 'dedicated DB device' if info.dedicated_db else 'DB on the data device'
-    if info.db_device_bytes is not None:
-        text += f' ({format_bytes(info.db_device_bytes)})'
-    if info.dedicated_wal:
-        text += ', dedicated WAL device'
-    return f'{text}, RocksDB is not sharded' if facts.sharded is False else text
-
-
-def _signals(signals: Signals, detail: OsdDetail) -> list[tuple[str, str]]:
-    facts, modeled = detail.facts, detail.model
-    source = '' if signals.compaction_source is None else f' ({signals.compaction_source})'
-    age = format_duration(detail.sample_age_s)
-    pairs = [
-        ('Window', f'{format_duration(signals.window_s)}, newest sample {age} old'),
-        (
-            'Client writes',
-            (
-                f'{_client(signals.write_iops, signals.write_bytes_per_s)}, mean '
-                f'{format_bytes(signals.write_bytes_avg)}, {format_ms(signals.op_w_latency_ms)}'
-            ),
-        ),
-        (
-            'Client reads',
-            (
-                f'{_client(signals.read_iops, signals.read_bytes_per_s)}, mean '
-                f'{format_bytes(signals.read_bytes_avg)}'
-            ),
-        ),
-    ]
-    if signals.rw_iops:
-        pairs.append(('Class calls', _client(signals.rw_iops, signals.rw_bytes_per_s)))
-    if signals.recovery_ops_per_s:
-        recovery = _client(signals.recovery_ops_per_s, signals.recovery_bytes_per_s)
-        pairs.append(('Recovery', recovery))
-    pairs += [
-        (
-            'kv_sync',
-            (
-                f'{format_percent(signals.kv_sync_busy)} busy, {format_ms(signals.kv_sync_ms)} per '
-                f'round (flush {format_ms(signals.kv_flush_ms)}), commit '
-                f'{format_ms(signals.commit_ms)}'
-            ),
-        ),
-        (
-            'WAL writes',
-            (
-                f'{format_bytes_rate(signals.wal_bytes_per_s)}, '
-                f'{format_ratio(signals.wal_bytes_per_client_byte)} per client byte, '
-                f'{format_bytes(signals.wal_bytes_per_write_op)} per write'
-            ),
-        ),
-        (
-            'SST writes',
-            (
-                f'{format_bytes_rate(signals.sst_bytes_per_s)}, by compaction '
-                f'{format_bytes_rate(signals.compaction_bytes_per_s)}{source}, to the slow device '
-                f'{format_bytes_rate(signals.slow_bytes_per_s)}'
-            ),
-        ),
-        ('DB write amp', _write_amp(signals, modeled)),
-        (
-            'Used',
-            (
-                f'DB {format_used(signals.db_used_bytes, signals.db_total_bytes)}, WAL '
-                f'{format_used(signals.wal_used_bytes, signals.wal_total_bytes)}, slow device '
-                f'{format_bytes(signals.slow_used_bytes)}'
-            ),
-        ),
-    ]
-    if facts.forecast:
-        pairs.append(('DB full', _forecast(facts.forecast)))
-    if modeled and modeled.objects:
-        pairs.append(('Objects written to', objects_written_to(modeled.objects)))
-    details = facts.details
-    if details is not None and details.memory_target_bytes is not None:
-        mapped = format_bytes(details.memory_mapped_bytes)
-        target = format_bytes(details.memory_target_bytes)
-        pairs.append(('Memory', f'{mapped} mapped, target {target}'))
-    return pairs
-
-
-def _forecast(forecast: Forecast) -> str:
-    history = format_duration(forecast.history_s)
-    if forecast.outlook is Outlook.SPILLED:
-        return 'already spilled over to the slow device'
-    if forecast.outlook is Outlook.NOT_ENOUGH_HISTORY:
-        return f'not enough history ({history} of {format_duration(MIN_HISTORY_S)})'
-    if forecast.outlook is Outlook.NOT_GROWING:
-        return f'no growth in the last {history}'
-    growth = f'{format_bytes(forecast.growth_bytes_per_day)}/day over the last {history}'
-    if forecast.outlook is Outlook.BEYOND_HORIZON:
-        return f'not soon: {growth}'
-    earliest = format_duration(forecast.full_earliest_s)
-    latest = forecast.full_latest_s
-    # Beyond the horizon of the history a time says nothing.
-    known = latest is not None and latest <= HORIZON * forecast.history_s
-    within = f'{earliest} to {format_duration(latest)}' if known else f'{earliest} or later'
-    return f'in {format_duration(forecast.full_in_s)} ({within}): {growth}'
-
-
-def _latency_table(latency: Optional[WriteLatency]) -> str:
-    """The latency of a write by stage; empty without client writes."""
-    if latency is None or not latency.client_op_ms:
-        return ''
-    rows = [
-        ('. ' * _DEPTHS[p.part] + p.part, format_ms(p.ms), format_percent(p.share))
-        for p in latency.parts
-        if p.share is not None and p.share >= _MIN_SHARE
-    ]
-    over = f'Over {format_duration(latency.window_s)}; flush, commit, sync: of one kv_sync round.'
-    columns = (Column('WRITE STAGE'), Column('MEAN', 'r'), Column('SHARE', 'r'))
-    return f'{table(columns, rows)}\n{over}'
-
-
-def _not_measured(facts: OsdFacts) -> str:
-    return 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
-
-
-def _client(ops_per_s: Optional[float], bytes_per_s: Optional[float]) -> str:
-    if ops_per_s is None and bytes_per_s is None:
-        return UNKNOWN
-    return f'{format_count_rate(ops_per_s)}, {format_bytes_rate(bytes_per_s)}'
-
-
-def _write_amp(signals: Signals, modeled: Optional[Modeled]) -> str:
-    text = format_ratio(signals.db_write_amp)
-    if signals.db_write_amp is not None and signals.db_write_amp_window_s is not None:
-        text += f' over {format_duration(signals.db_write_amp_window_s)}'
-    if modeled is None:
-        return text
-    return f'{text}, by the model {estimated(modeled.write_amplification, format_ratio)}'
-
-
-def _option_fields(options: Optional[OsdOptions]) -> str:
-    if options is None:
-        return 'The running options are unknown.'
-    pairs = [
-        ('Profile', options.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
-        ('Source', _source(options)),
-        ('Running', options.running or '(empty)'),
-    ]
-    if options.annex:
-        pairs.append(('Including annex', options.annex))
-    changes: Sequence[OptionDifference] = ()
-    if options.next_start is None:
-        pairs.append(('Next start', 'unknown'))
-    elif options.pending_restart or options.starts is False:
-        pairs.append(('Next start', options.next_start or '(empty)'))
-        if options.starts is False:
-            why = f'"{COMMAND} findings unstartable-options"'
-            pairs.append(('Starts', f'NO: the OSD would not start with these options, see {why}'))
-        changes = options.difference or ()
-    return sections(fields(pairs), changes_table(changes, 'RUNNING', 'NEXT START'))
-
-
-def _source(options: OsdOptions) -> str:
-    text = options.source
-    if options.overruled:
-        return f'{text}; it overrides the config store'
-    if options.deciding_who is None:
-        return text
-    when = ', at the next start the' if options.pending_restart else ','
-    return f'{text}{when} entry of {options.deciding_who}'
-
-
-#: The source of the release's own option string, shown instead of a profile.
-_RELEASE_DEFAULT = 'default'
-#: Separates the usage of the DB device from the spillover.
-_SPILLED = '+'
-
-
-def osds(snapshot: Snapshot, *, everything: bool = False) -> str:
-    """A row per OSD, in the order of the snapshot."""
-    rows = snapshot.osds
-    if not snapshot.osds:
-        return nothing_known(snapshot.mode)
-    columns = (
-        Column('ID', 'r'),
-        Column('HOST', omit=1),
-        Column('CLASS', omit=5),
-        Column('WORKLOAD'),
-        Column('WR/S', 'r', omit=2),
-        Column('KV SYNC', 'r', omit=4),
-        Column('BUSY', 'r'),
-        Column('DB', 'r'),
-        Column('OPTIONS', omit=3),
-    )
-    domain = common_domain(facts.info.host for facts in snapshot.osds)
-    shown = rows if everything else rows[:ROWS]
-    text = table(columns, (_osd_cells(facts, domain) for facts in shown))
-    left_out = more(len(rows) - len(shown))
-    pending = options_in_use(rows).pending_restart
-    notes = (_spillover_note(shown), pending_note(pending))
-    return sections('\n'.join(filter(None, (text, left_out))), '\n'.join(filter(None, notes)))
-
-
-def workload(snapshot: Snapshot, *, osds: bool = False, everything: bool = False) -> str:
-    """Workload and limit of each group, with evidence; a row per OSD if ``osds``."""
-    if not snapshot.osds:
-        return nothing_known(snapshot.mode)
-    return sections(
-        *map(_group, snapshot.groups),
-        _workloads_of_osds(snapshot, everything=everything) if osds else '',
-    )
-
-
-def _group(group: GroupFacts) -> str:
-    evidence = () if group.workload is None else group.workload.evidence
-    limited = limited_by(group.limit)
-    of_clients = [e.statement for e in evidence if e.signal not in PRESSURE]
-    return '\n'.join(
-        (
-            paragraph(
-                f'{group.who} ({format_plural(len(group.osds), "OSD")}): '
-                f'{workload_line(group.workload)}'
-            ),
-            *(paragraph(statement, 4, '  - ') for statement in of_clients),
-            *([paragraph(limited, 4, '  Limited by ')] if limited else []),
-        )
-    )
-
-
-def _workloads_of_osds(snapshot: Snapshot, *, everything: bool) -> str:
-    """OSDs whose workload differs from their group's first."""
-    of_group = {g.device_class: g.workload.workload_class for g in snapshot.groups if g.workload}
-
-    def is_usual(facts: OsdFacts) -> bool:
-        found = facts.workload and facts.workload.workload_class
-        return found == of_group.get(facts.info.device_class or '')
-
-    rows = sorted(snapshot.osds, key=is_usual)
-    shown = rows if everything else rows[:ROWS]
-    text = table(
-        (
-            Column('ID', 'r'),
-            Column('HOST', omit=1),
-            Column('CLASS', omit=2),
-            Column('WORKLOAD'),
-            Column('CONFIDENCE', 'r'),
-        ),
-        (
-            (
-                str(facts.info.osd_id),
-                facts.info.host or UNKNOWN,
-                facts.info.device_class or UNKNOWN,
-                *_workload_of_osd(facts),
-            )
-            for facts in shown
-        ),
-    )
-    return '\n'.join(filter(None, (text, more(len(rows) - len(shown)))))
-
-
-def _osd_cells(facts: OsdFacts, domain: str) -> Sequence[str]:
-    signals = facts.signals or NO_SIGNALS
-    return (
-        str(facts.info.osd_id),
-        (facts.info.host or UNKNOWN)[: -len(domain) or None],
-        facts.info.device_class or UNKNOWN,
-        _workload_of_osd(facts)[0],
-        format_count(signals.write_iops),
-        format_ms(signals.kv_sync_ms),
-        format_percent(signals.kv_sync_busy),
-        _db_used_cell(signals),
-        _profile_cell(facts.options),
-    )
-
-
-def _db_used_cell(signals: Signals) -> str:
-    """Usage of a dedicated DB device, or the size of a DB on a shared one; and spillover."""
-    if signals.db_used_bytes is None or not signals.db_total_bytes:
-        used = format_bytes_short(signals.db_used_bytes)
-    else:
-        used = format_percent(signals.db_used_bytes / signals.db_total_bytes)
-    spilled = signals.slow_used_bytes
-    return f'{used}{_SPILLED}{format_bytes_short(spilled)}' if spilled else used
-
-
-def _spillover_note(osds: Iterable[OsdFacts]) -> str:
-    if not any(facts.signals and facts.signals.slow_used_bytes for facts in osds):
-        return ''
-    return paragraph(f'{_SPILLED} spilled over to the slow device')
-
-
-def _profile_cell(options: Optional[OsdOptions]) -> str:
-    if options is None:
-        return UNKNOWN
-    # The default is that of the OSD's release; options from other sources have a name.
-    by_default = options.profile is not None and options.source == _RELEASE_DEFAULT
-    name = _RELEASE_DEFAULT if by_default else options.profile or UNNAMED_OPTIONS
-    return name + (PENDING_MARK if options.pending_restart else '')
-
-
-def _workload_of_osd(facts: OsdFacts) -> tuple[str, str]:
-    return workload_cells(facts.workload) if facts.info.up else ('(down)', UNKNOWN)
-
-
-def deep_look(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
-    """``sharded``: whether there are more column families than "default"; None if unknown."""
-    stats = look.stats
-    return sections(
-        fields(
-            [
-                ('RocksDB uptime', format_duration(stats.uptime_s)),
-                ('Writes stalled for', format_duration(stats.stalled_s)),
-                ('Memtables', format_bytes(stats.memtable_bytes)),
-                ('Block cache', format_bytes(stats.block_cache_bytes)),
-                *_totals(stats),
-            ]
-        ),
-        '\n'.join(_remarks(look, sharded=sharded)),
-        _families(stats),
-        _levels(stats),
-    )
-
-
-def _totals(stats: DeepStats) -> list[tuple[str, str]]:
-    totals = stats.totals
-    if totals is None:
-        return []
-    return [
-        ('Flushes wrote', format_bytes(totals.flush_write_bytes)),
-        ('Compaction read', format_bytes(totals.compact_read_bytes)),
-        ('Compaction wrote', format_bytes(totals.compact_write_bytes)),
-        ('WAL', format_bytes(totals.wal_bytes)),
-    ]
-
-
-def _families(stats: DeepStats) -> str:
-    if not stats.column_families:
-        return 'RocksDB reports no column families.'
-    columns = (
-        Column('COLUMN FAMILY'),
-        Column('FILES', 'r'),
-        Column('SIZE', 'r'),
-        Column('FLUSHED', 'r'),
-        Column('WRITTEN', 'r'),
-        Column('READ', 'r'),
-        Column('WRITE AMP', 'r'),
-        Column('STALLS', 'r'),
-    )
-    return table(
-        columns,
-        (
-            (
-                family.name,
-                _count(family.files),
-                format_bytes(family.size_bytes),
-                format_bytes(family.flush_bytes),
-                format_bytes(family.compaction_write_bytes),
-                format_bytes(family.compaction_read_bytes),
-                format_ratio(family.write_amp),
-                _stalls(family),
-            )
-            for family in stats.column_families
-            if family.files or family.stalls or family.compaction_write_bytes
-        ),
-    )
-
-
-def _levels(stats: DeepStats) -> str:
-    rows = [
-        (
-            family.name,
-            f'L{level.level}',
-            _count(level.files),
-            format_bytes(level.size_bytes),
-            format_count(level.score),
-            format_bytes(level.write_bytes),
-            format_ratio(level.write_amp),
-            _count(level.compactions),
-        )
-        for family in stats.column_families
-        for level in family.levels
-        if level.files
-    ]
-    columns = (
-        Column('COLUMN FAMILY'),
-        Column('LEVEL'),
-        Column('FILES', 'r'),
-        Column('SIZE', 'r'),
-        Column('SCORE', 'r'),
-        Column('WRITTEN', 'r'),
-        Column('WRITE AMP', 'r'),
-        Column('COMPACTIONS', 'r'),
-    )
-    return table(columns, rows) if rows else ''
-
-
-def _remarks(look: OsdDeepStats, *, sharded: Optional[bool]) -> list[str]:
-    found = []
-    only_default = [family.name for family in look.stats.column_families] == ['default']
-    if only_default and sharded is not False:
-        found.append(
-            'This release reports only the column family "default", which is almost empty in a '
-            'sharded RocksDB.'
-        )
-    if look.stats.totals is None:
-        found.append(
-            'Totals over all column families require an OSD that was started with rocksdb_perf.'
-        )
-    if look.not_put_back:
-        names = ', '.join(look.not_put_back)
-        found.append(f'Still enabled, and retried until restored: {names}.')
-    elif look.switched_on:
-        names = ', '.join(look.switched_on)
-        found.append(f'Enabled temporarily: {names}.')
-    return [paragraph(text) for text in found]
-
-
-def _count(number: Optional[int]) -> str:
-    return UNKNOWN if number is None else format_count(number)
-
-
-def _stalls(family: ColumnFamilyStats) -> str:
-    return _count(sum(family.stalls.values()) if family.stalls else None)
-
-
 def worst_osds(
     snapshot: Snapshot, who: Optional[str] = None, worst: Optional[int] = None
 ) -> Snapshot:
@@ -882,3 +377,380 @@ def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:
     raise BadQuestionError(
         errno.ENOENT, f'osd.{osd_id} does not exist; OSDs of this cluster: {known}'
     )
+
+
+#: Stages of a write below this share are omitted.
+_MIN_SHARE = 0.01
+_DEPTHS = {
+    'client-op': 0,
+    **dict.fromkeys(('osd-queue', 'osd-prepare', 'bluestore', 'replicas'), 1),
+    **dict.fromkeys(('prepare', 'data-write', 'kv'), 2),
+    **dict.fromkeys(('throttle', 'kv-queue', 'kv-flush', 'kv-commit'), 3),
+    **dict.fromkeys(('wal-sync', 'memtable-insert'), 4),
+}
+_STAGES: Sequence[Column[LatencyPart]] = (
+    Column('WRITE STAGE', lambda p: '. ' * _DEPTHS[p.part] + p.part),
+    Column('MEAN', lambda p: format_ms(p.ms), 'r'),
+    Column('SHARE', lambda p: format_percent(p.share), 'r'),
+)
+#: The source of the release's own option string, shown instead of a profile.
+_RELEASE_DEFAULT = 'default'
+#: Separates the usage of the DB device from the spillover.
+_SPILLED = '+'
+
+
+def osd(detail: OsdDetail) -> str:
+    """An OSD in full, what matters most first."""
+    facts, limited = detail.facts, limited_by(detail.limit)
+    about = _about(facts)
+    if detail.deep is not None:
+        return sections(fields(about[:1]), _deep(detail.deep, sharded=facts.sharded))
+    unmeasured = 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
+    return sections(
+        fields(about),
+        joined(
+            *(
+                paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding))
+                for finding in worst_first(detail.findings)
+            ),
+            *(
+                paragraph(
+                    f'{r.kind.value} {r.profile or ""}'.rstrip()
+                    + f', see "{COMMAND} recommend {r.recommendation_id}"',
+                    4,
+                    'Recommended: ',
+                )
+                for r in detail.recommended
+            ),
+        ),
+        fields([('Workload', workload_text(facts.workload)), ('Limited by', limited or None)]),
+        # The limit has its own evidence.
+        joined(
+            *(
+                paragraph(f'{e.statement} ({measured_value(*e[:4])})', 2, '- ')
+                for e in (facts.workload.evidence if facts.workload else ())
+                if e.signal not in PRESSURE
+            )
+        ),
+        fields(_signals(facts.signals, detail)) if facts.signals else unmeasured,
+        _options(facts.options),
+        _latency(facts.write_latency),
+    )
+
+
+def _about(facts: OsdFacts) -> Sequence[tuple[str, Optional[str]]]:
+    info = facts.info
+    state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
+    device_class = 'without a class' if info.device_class is None else f'class {info.device_class}'
+    release = f'{info.version or UNKNOWN} ({info.release or "unknown release"})'
+    return (
+        (f'osd.{info.osd_id}', f'{state}, {info.host or "unknown host"}, {device_class}'),
+        ('Failure domain', str(info.failure_domain or UNKNOWN)),
+        ('Version', f'{release}, {info.objectstore or "unknown object store"}'),
+        ('Devices', _devices(facts)),
+        ('Last start', _last_start(facts.last_start) if facts.last_start else None),
+    )
+
+
+def _last_start(start: LastStart) -> str:
+    least, most = format_span(start.away_s), format_span(start.away_most_s)
+    # Without a sample while it was down only the upper bound is known.
+    away = f'for at most {most}' if not start.away_s else least
+    if start.away_s and least != most:
+        away += f' (at most {most})'
+    return f'was down {away}' + (', with most OSDs of its host' if start.host_away else '')
+
+
+def _devices(facts: OsdFacts) -> str:
+    info = facts.info
+    if info.dedicated_db is None:
+        return UNKNOWN
+    size = '' if info.db_device_bytes is None else f' ({format_bytes(info.db_device_bytes)})'
+    return joined(
+        ('dedicated DB device' if info.dedicated_db else 'DB on the data device') + size,
+        'dedicated WAL device' if info.dedicated_wal else '',
+        'RocksDB is not sharded' if facts.sharded is False else '',
+        by=', ',
+    )
+
+
+def _signals(signals: Signals, detail: OsdDetail) -> Iterable[tuple[str, Optional[str]]]:
+    facts, model, s = detail.facts, detail.model, signals
+    source = '' if s.compaction_source is None else f' ({s.compaction_source})'
+    age = format_duration(detail.sample_age_s)
+    yield 'Window', f'{format_duration(s.window_s)}, newest sample {age} old'
+    yield (
+        'Client writes',
+        (
+            f'{_client(s.write_iops, s.write_bytes_per_s)}, mean {format_bytes(s.write_bytes_avg)}'
+            f', {format_ms(s.op_w_latency_ms)}'
+        ),
+    )
+    yield (
+        'Client reads',
+        f'{_client(s.read_iops, s.read_bytes_per_s)}, mean {format_bytes(s.read_bytes_avg)}',
+    )
+    yield 'Class calls', _client(s.rw_iops, s.rw_bytes_per_s) if s.rw_iops else None
+    recovers = s.recovery_ops_per_s
+    yield 'Recovery', _client(recovers, s.recovery_bytes_per_s) if recovers else None
+    yield (
+        'kv_sync',
+        (
+            f'{format_percent(s.kv_sync_busy)} busy, {format_ms(s.kv_sync_ms)} per round (flush '
+            f'{format_ms(s.kv_flush_ms)}), commit {format_ms(s.commit_ms)}'
+        ),
+    )
+    yield (
+        'WAL writes',
+        (
+            f'{format_bytes_rate(s.wal_bytes_per_s)}, {format_ratio(s.wal_bytes_per_client_byte)} '
+            f'per client byte, {format_bytes(s.wal_bytes_per_write_op)} per write'
+        ),
+    )
+    yield (
+        'SST writes',
+        (
+            f'{format_bytes_rate(s.sst_bytes_per_s)}, by compaction '
+            f'{format_bytes_rate(s.compaction_bytes_per_s)}{source}, to the slow device '
+            f'{format_bytes_rate(s.slow_bytes_per_s)}'
+        ),
+    )
+    amplification = format_ratio(s.db_write_amp)
+    if s.db_write_amp is not None and s.db_write_amp_window_s is not None:
+        amplification += f' over {format_duration(s.db_write_amp_window_s)}'
+    if model is not None:
+        amplification += f', by the model {estimated(model.write_amplification, format_ratio)}'
+    yield 'DB write amp', amplification
+    yield (
+        'Used',
+        (
+            f'DB {format_used(s.db_used_bytes, s.db_total_bytes)}, WAL '
+            f'{format_used(s.wal_used_bytes, s.wal_total_bytes)}, slow device '
+            f'{format_bytes(s.slow_used_bytes)}'
+        ),
+    )
+    yield 'DB full', _forecast(facts.forecast) if facts.forecast else None
+    objects = model.objects if model else None
+    yield 'Objects written to', objects_written_to(objects) if objects else None
+    if facts.details is not None and facts.details.memory_target_bytes is not None:
+        target = format_bytes(facts.details.memory_target_bytes)
+        yield 'Memory', f'{format_bytes(facts.details.memory_mapped_bytes)} mapped, target {target}'
+
+
+def _client(ops_per_s: Optional[float], bytes_per_s: Optional[float]) -> str:
+    if ops_per_s is None and bytes_per_s is None:
+        return UNKNOWN
+    return f'{format_count_rate(ops_per_s)}, {format_bytes_rate(bytes_per_s)}'
+
+
+def _forecast(forecast: Forecast) -> str:
+    history = format_duration(forecast.history_s)
+    growth = f'{format_bytes(forecast.growth_bytes_per_day)}/day over the last {history}'
+    short = {
+        Outlook.SPILLED: 'already spilled over to the slow device',
+        Outlook.NOT_ENOUGH_HISTORY: (
+            f'not enough history ({history} of {format_duration(MIN_HISTORY_S)})'
+        ),
+        Outlook.NOT_GROWING: f'no growth in the last {history}',
+        Outlook.BEYOND_HORIZON: f'not soon: {growth}',
+    }
+    if forecast.outlook in short:
+        return short[forecast.outlook]
+    earliest, latest = format_duration(forecast.full_earliest_s), forecast.full_latest_s
+    # Beyond the horizon of the history a time says nothing.
+    known = latest is not None and latest <= HORIZON * forecast.history_s
+    within = f'{earliest} to {format_duration(latest)}' if known else f'{earliest} or later'
+    return f'in {format_duration(forecast.full_in_s)} ({within}): {growth}'
+
+
+def _latency(latency: Optional[WriteLatency]) -> str:
+    """The latency of a write by stage; empty without client writes."""
+    if latency is None or not latency.client_op_ms:
+        return ''
+    over = f'Over {format_duration(latency.window_s)}; flush, commit, sync: of one kv_sync round.'
+    return joined(table(_STAGES, (p for p in latency.parts if (p.share or 0) >= _MIN_SHARE)), over)
+
+
+def _options(options: Optional[OsdOptions]) -> str:
+    if options is None:
+        return 'The running options are unknown.'
+    source = options.source
+    if options.overruled:
+        source += '; it overrides the config store'
+    elif options.deciding_who is not None:
+        when = ', at the next start the' if options.pending_restart else ','
+        source += f'{when} entry of {options.deciding_who}'
+    unstartable = options.starts is False
+    changes = options.next_start is not None and (options.pending_restart or unstartable)
+    following = 'unknown' if options.next_start is None else options_or_empty(options.next_start)
+    return sections(
+        fields(
+            (
+                ('Profile', profile_or_none(options.profile)),
+                ('Source', source),
+                ('Running', options_or_empty(options.running)),
+                ('Including annex', options.annex or None),
+                ('Next start', following if changes or options.next_start is None else None),
+                (
+                    'Starts',
+                    'NO: the OSD would not start with these options, see "'
+                    f'{COMMAND} findings unstartable-options"'
+                    if changes and unstartable
+                    else None,
+                ),
+            )
+        ),
+        changes_table((changes and options.difference) or (), 'RUNNING', 'NEXT START'),
+    )
+
+
+def osds(snapshot: Snapshot, *, everything: bool = False) -> str:
+    """A row per OSD, in the order of the snapshot."""
+    rows = snapshot.osds
+    if not rows:
+        return nothing_known(snapshot.mode)
+    domain = common_domain(facts.info.host for facts in rows)
+    columns: Sequence[Column[OsdFacts]] = (
+        Column('ID', lambda f: f.info.osd_id, 'r'),
+        Column('HOST', lambda f: (f.info.host or UNKNOWN)[: -len(domain) or None], omit=1),
+        Column('CLASS', lambda f: f.info.device_class, omit=5),
+        Column('WORKLOAD', lambda f: _workload_of(f)[0]),
+        Column('WR/S', lambda f: format_count((f.signals or NO_SIGNALS).write_iops), 'r', omit=2),
+        Column('KV SYNC', lambda f: format_ms((f.signals or NO_SIGNALS).kv_sync_ms), 'r', omit=4),
+        Column('BUSY', lambda f: format_percent((f.signals or NO_SIGNALS).kv_sync_busy), 'r'),
+        Column('DB', lambda f: _db_used(f.signals or NO_SIGNALS), 'r'),
+        Column('OPTIONS', lambda f: _profile(f.options), omit=3),
+    )
+    shown = rows if everything else rows[:ROWS]
+    spilled = any(facts.signals and facts.signals.slow_used_bytes for facts in shown)
+    return sections(
+        table(columns, rows, limit=len(shown)),
+        joined(
+            f'{_SPILLED} spilled over to the slow device' if spilled else '',
+            pending_note(options_in_use(rows).pending_restart),
+        ),
+    )
+
+
+def _db_used(signals: Signals) -> str:
+    """Usage of a dedicated DB device, or the size of a DB on a shared one; and spillover."""
+    ratio, spilled = _used_ratio(signals), signals.slow_used_bytes
+    used = format_bytes_short(signals.db_used_bytes) if ratio is None else format_percent(ratio)
+    return f'{used}{_SPILLED}{format_bytes_short(spilled)}' if spilled else used
+
+
+def _profile(options: Optional[OsdOptions]) -> Optional[str]:
+    if options is None:
+        return None
+    # The default is that of the OSD's release; options from other sources have a name.
+    by_default = options.profile is not None and options.source == _RELEASE_DEFAULT
+    name = _RELEASE_DEFAULT if by_default else options.profile or UNNAMED_OPTIONS
+    return name + (PENDING_MARK if options.pending_restart else '')
+
+
+def _workload_of(facts: OsdFacts) -> tuple[str, str]:
+    return workload_cells(facts.workload) if facts.info.up else ('(down)', UNKNOWN)
+
+
+_WORKLOADS: Sequence[Column[OsdFacts]] = (
+    Column('ID', lambda f: f.info.osd_id, 'r'),
+    Column('HOST', lambda f: f.info.host, omit=1),
+    Column('CLASS', lambda f: f.info.device_class, omit=2),
+    Column('WORKLOAD', lambda f: _workload_of(f)[0]),
+    Column('CONFIDENCE', lambda f: _workload_of(f)[1], 'r'),
+)
+
+
+def workload(snapshot: Snapshot, *, osds: bool = False, everything: bool = False) -> str:
+    """Workload and limit of each group, with evidence; a row per OSD if ``osds``."""
+    if not snapshot.osds:
+        return nothing_known(snapshot.mode)
+    of_group = {g.device_class: g.workload.workload_class for g in snapshot.groups if g.workload}
+
+    def is_usual(facts: OsdFacts) -> bool:
+        found = facts.workload and facts.workload.workload_class
+        return found == of_group.get(facts.info.device_class or '')
+
+    # OSDs whose workload differs from their group's first.
+    rows = sorted(snapshot.osds, key=is_usual) if osds else ()
+    return sections(
+        *map(_group, snapshot.groups), table(_WORKLOADS, rows, limit=None if everything else ROWS)
+    )
+
+
+def _group(group: GroupFacts) -> str:
+    limited = limited_by(group.limit)
+    return joined(
+        paragraph(
+            f'{group.who} ({format_plural(len(group.osds), "OSD")}): '
+            f'{workload_text(group.workload)}'
+        ),
+        *(
+            paragraph(e.statement, 4, '  - ')
+            for e in (group.workload.evidence if group.workload else ())
+            if e.signal not in PRESSURE
+        ),
+        paragraph(limited, 4, '  Limited by ') if limited else '',
+    )
+
+
+_FAMILIES: Sequence[Column[ColumnFamilyStats]] = (
+    Column('COLUMN FAMILY', lambda f: f.name),
+    Column('FILES', lambda f: format_count(f.files), 'r'),
+    Column('SIZE', lambda f: format_bytes(f.size_bytes), 'r'),
+    Column('FLUSHED', lambda f: format_bytes(f.flush_bytes), 'r'),
+    Column('WRITTEN', lambda f: format_bytes(f.compaction_write_bytes), 'r'),
+    Column('READ', lambda f: format_bytes(f.compaction_read_bytes), 'r'),
+    Column('WRITE AMP', lambda f: format_ratio(f.write_amp), 'r'),
+    Column('STALLS', lambda f: format_count(sum(f.stalls.values())) if f.stalls else None, 'r'),
+)
+_LEVELS: Sequence[Column[tuple[str, LevelStats]]] = (
+    Column('COLUMN FAMILY', lambda row: row[0]),
+    Column('LEVEL', lambda row: f'L{row[1].level}'),
+    Column('FILES', lambda row: format_count(row[1].files), 'r'),
+    Column('SIZE', lambda row: format_bytes(row[1].size_bytes), 'r'),
+    Column('SCORE', lambda row: format_count(row[1].score), 'r'),
+    Column('WRITTEN', lambda row: format_bytes(row[1].write_bytes), 'r'),
+    Column('WRITE AMP', lambda row: format_ratio(row[1].write_amp), 'r'),
+    Column('COMPACTIONS', lambda row: format_count(row[1].compactions), 'r'),
+)
+
+
+def _deep(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
+    """``sharded``: whether there are more column families than "default"; None if unknown."""
+    stats, families = look.stats, look.stats.column_families
+    used = [f for f in families if f.files or f.stalls or f.compaction_write_bytes]
+    levels = ((f.name, level) for f in families for level in f.levels if level.files)
+    return sections(
+        fields(_totals(stats)),
+        joined(*map(paragraph, _remarks(look, sharded=sharded))),
+        table(_FAMILIES, used) if families else 'RocksDB reports no column families.',
+        table(_LEVELS, levels),
+    )
+
+
+def _totals(stats: DeepStats) -> Iterable[tuple[str, str]]:
+    yield 'RocksDB uptime', format_duration(stats.uptime_s)
+    yield 'Writes stalled for', format_duration(stats.stalled_s)
+    yield 'Memtables', format_bytes(stats.memtable_bytes)
+    yield 'Block cache', format_bytes(stats.block_cache_bytes)
+    if stats.totals is not None:
+        yield 'Flushes wrote', format_bytes(stats.totals.flush_write_bytes)
+        yield 'Compaction read', format_bytes(stats.totals.compact_read_bytes)
+        yield 'Compaction wrote', format_bytes(stats.totals.compact_write_bytes)
+        yield 'WAL', format_bytes(stats.totals.wal_bytes)
+
+
+def _remarks(look: OsdDeepStats, *, sharded: Optional[bool]) -> Iterable[str]:
+    only_default = [family.name for family in look.stats.column_families] == ['default']
+    if only_default and sharded is not False:
+        yield (
+            'This release reports only the column family "default", which is almost empty in a '
+            'sharded RocksDB.'
+        )
+    if look.stats.totals is None:
+        yield 'Totals over all column families require an OSD that was started with rocksdb_perf.'
+    if look.not_put_back:
+        yield f'Still enabled, and retried until restored: {", ".join(look.not_put_back)}.'
+    elif look.switched_on:
+        yield f'Enabled temporarily: {", ".join(look.switched_on)}.'

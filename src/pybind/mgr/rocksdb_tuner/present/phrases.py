@@ -1,19 +1,18 @@
-"""Summaries of many records in one line.
-
-The differences between two option strings."""
+"""Phrases, cells and summaries that several answers share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated, Optional, Union
 
 from ..advise.limit import limited_by
-from ..advise.records import Decision, Finding, FindingEvidence, GroupFacts, OsdFacts, Severity
+from ..advise.records import Decision, Finding, Limit, OsdFacts, Severity
 from ..judge.records import SoakPlan
 from ..lsm.records import Estimate
 from ..notes import OsdId
 from ..observe.signals import Signals
+from ..operations.compaction.records import CampaignState
 from ..operations.phases import Phase
 from ..operations.rollout.history import TrackRecord
 from ..operations.rollout.records import RolloutState, batches
@@ -34,10 +33,32 @@ from ..units import (
     format_plural,
 )
 from ..workload.records import Workload, WorkloadClass
-from .layout import Column, paragraph, shell_command, table
+from .layout import Column, joined, paragraph, shell_command, table, titled
 
+#: The prefix of all commands.
+COMMAND = 'ceph rocksdb-tuner'
+#: For an OSD without samples.
+NO_SIGNALS = Signals(osd_id=-1)
+#: Options that do not match any known profile.
+UNNAMED_OPTIONS = 'yours'
+#: Marks options that change with a restart; `pending_note` explains it.
+PENDING_MARK = '*'
+#: The length of a list of OSDs in a sentence; longer ones are shown as a number.
+_RANGES_SHOWN_CHARS = 48
 SEVERITIES = tuple(Severity)
+#: As in `ceph health detail`.
+SEVERITY_MARKS = {'error': '[ERR]', 'warning': '[WRN]', 'info': '[INF]'}
 _PHASES_OF_FINISHED_OSDS = frozenset({Phase.DONE, Phase.ROLLED_BACK})
+
+#: By unit; a value with any other unit is printed as is.
+_FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
+    'bytes': format_bytes,
+    'bytes/s': format_bytes_rate,
+    'ms': format_ms,
+    's': format_duration,
+    'ratio': format_percent,
+    'operations/s': format_count_rate,
+}
 
 
 @dataclass(frozen=True)
@@ -73,8 +94,7 @@ class OptionsInUse:
     ) -> Annotated[
         Optional[str], 'Profile that all of them run; null if they differ or match no profile.'
     ]:
-        profiles = {variant.profile for variant in self.variants}
-        return profiles.pop() if len(profiles) == 1 else None
+        return _common(variant.profile for variant in self.variants)
 
     @property
     def source(
@@ -82,24 +102,33 @@ class OptionsInUse:
     ) -> Annotated[
         Optional[str], 'Source of the options of all OSDs; null if it differs or is unknown.'
     ]:
-        sources = {variant.source for variant in self.variants}
-        return sources.pop() if len(sources) == 1 else None
+        return _common(variant.source for variant in self.variants)
 
 
 def options_in_use(osds: Iterable[OsdFacts]) -> OptionsInUse:
     """The options of a group, by profile and source."""
     found: dict[tuple[Optional[str], str], list[int]] = {}
     pending = []
-    for facts in osds:
-        if facts.options is None:
-            continue
-        key = (facts.options.profile, facts.options.source)
-        found.setdefault(key, []).append(facts.info.osd_id)
-        if facts.options.pending_restart:
-            pending.append(facts.info.osd_id)
-    variants = [Variant(profile, source, tuple(ids)) for (profile, source), ids in found.items()]
-    variants.sort(key=lambda variant: -len(variant.osds))
-    return OptionsInUse(tuple(variants), tuple(pending))
+    for info, options in ((facts.info, facts.options) for facts in osds if facts.options):
+        found.setdefault((options.profile, options.source), []).append(info.osd_id)
+        if options.pending_restart:
+            pending.append(info.osd_id)
+    variants = (Variant(*key, tuple(ids)) for key, ids in found.items())
+    return OptionsInUse(
+        tuple(sorted(variants, key=lambda variant: -len(variant.osds))), tuple(pending)
+    )
+
+
+def _common(values: Iterable[Optional[str]]) -> Optional[str]:
+    """The only value; None if there are several."""
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
+
+
+def common_domain(hosts: Iterable[Optional[str]]) -> str:
+    """The common domain of host names (".example.com"), or ""."""
+    split = (host.partition('.') for host in hosts if host is not None)
+    return _common(dot + domain if name else '' for name, dot, domain in split) or ''
 
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
@@ -107,89 +136,8 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def osds_finished(state: RolloutState) -> int:
-    """The number of OSDs that a rollout or rollback has finished."""
-    return sum(
-        len(batch.osds) for batch in batches(state) if batch.phase in _PHASES_OF_FINISHED_OSDS
-    )
-
-
-def common_domain(hosts: Iterable[Optional[str]]) -> str:
-    """The common domain of host names (".example.com"), or ""."""
-    names = [host for host in hosts if host is not None]
-    split = [host.partition('.') for host in names]
-    domains = {dot + domain if name else '' for name, dot, domain in split}
-    return domains.pop() if len(domains) == 1 else ''
-
-
-#: The prefix of all commands.
-COMMAND = 'ceph rocksdb-tuner'
-#: For an OSD without samples.
-NO_SIGNALS = Signals(osd_id=-1)
-#: Options that do not match any known profile.
-UNNAMED_OPTIONS = 'yours'
-#: Marks options that change with a restart; `pending_note` explains it.
-PENDING_MARK = '*'
-#: The length of a list of OSDs in a sentence; longer ones are shown as a number.
-_RANGES_SHOWN_CHARS = 48
-
-#: As in `ceph health detail`.
-SEVERITY_MARKS = {'error': '[ERR]', 'warning': '[WRN]', 'info': '[INF]'}
-
-#: By unit; a value with any other unit is printed as is.
-_FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
-    'bytes': format_bytes,
-    'bytes/s': format_bytes_rate,
-    'ms': format_ms,
-    's': format_duration,
-    'ratio': format_percent,
-    'operations/s': format_count_rate,
-}
-
-
-def sections(*parts: str) -> str:
-    """Parts separated by a blank line; empty ones are omitted."""
-    return '\n\n'.join(part for part in parts if part)
-
-
-def purpose(of_change: Purpose) -> str:
-    """The purpose of a change and what it requires of the canary."""
-    if of_change is Purpose.GAIN:
-        return 'gain: the canary must improve'
-    return 'safety: the canary must not regress'
-
-
-def flushes_in(soak: SoakPlan, fill_s: Optional[float]) -> str:
-    """The number of memtable flushes in the minimum soak time; empty if unknown."""
-    if fill_s is None:
-        return ''
-    fewer = soak.least_s < LEAST_FILLS * fill_s
-    count = f'soak_max allows fewer than {LEAST_FILLS}' if fewer else f'at least {LEAST_FILLS}'
-    return f' ({count} memtable flushes; memtables take {format_duration(fill_s)} to fill)'
-
-
-def decision_text(decision: Decision, title: str) -> str:
-    """A decision under its title."""
-    shown = (
-        ('Do', decision.do),
-        ('Because', decision.because),
-        ('Gain', decision.gain or (decision.risk and 'not predicted')),
-        ('Loss', decision.loss or (decision.risk and 'unknown')),
-        ('Risk', decision.risk),
-        ('Next', decision.next_command),
-    )
-    lines = [paragraph(text, 11, f'  {label}:') for label, text in shown if text]
-    return '\n'.join((title, *lines))
-
-
-def titled(title: str, text: str) -> str:
-    """``text`` under a title; empty without text."""
-    return f'{title}:\n{text}' if text else ''
-
-
-def bullets(sentences: Iterable[str]) -> str:
-    """One item per sentence."""
-    return '\n'.join(paragraph(sentence, 4, '  - ') for sentence in sentences)
+def severity_mark(finding: Finding) -> str:
+    return f'{SEVERITY_MARKS[finding.severity.value]} '
 
 
 def nothing_known(current: Mode) -> str:
@@ -218,22 +166,33 @@ def pending_note(osd_ids: Sequence[int]) -> str:
     return paragraph(f'{PENDING_MARK} different options after a restart of {osd_names(osd_ids)}')
 
 
-def limits_of_groups(groups: Iterable[GroupFacts]) -> str:
-    """The limiting resource of each group."""
-    return titled(
-        'Limited by',
-        '\n'.join(
-            paragraph(text, indent=4, first=f'  {group.who}: ')
-            for group in groups
-            for text in [limited_by(group.limit)]
-            if text
-        ),
+def options_or_empty(options: str) -> str:
+    return options or '(empty)'
+
+
+def profile_or_none(name: Optional[str]) -> str:
+    return name or f'{UNNAMED_OPTIONS} (no known profile)'
+
+
+def decision_text(decision: Decision, title: str) -> str:
+    """A decision under its title."""
+    shown = (
+        ('Do', decision.do),
+        ('Because', decision.because),
+        ('Gain', decision.gain or (decision.risk and 'not predicted')),
+        ('Loss', decision.loss or (decision.risk and 'unknown')),
+        ('Risk', decision.risk),
+        ('Next', decision.next_command),
     )
+    return joined(title, *(paragraph(text, 11, f'  {label}:') for label, text in shown if text))
 
 
-def workload_line(found: Optional[Workload]) -> str:
-    workload_class, confidence = workload_cells(found)
-    return workload_class if confidence == UNKNOWN else f'{workload_class}, confidence {confidence}'
+def limits_of(groups: Iterable[tuple[str, Limit]]) -> str:
+    """The limiting resource of each group."""
+    texts = ((who, limited_by(limit)) for who, limit in groups)
+    return titled(
+        'Limited by', joined(*(paragraph(text, 4, f'  {who}: ') for who, text in texts if text))
+    )
 
 
 def workload_cells(found: Optional[Workload]) -> tuple[str, str]:
@@ -241,6 +200,11 @@ def workload_cells(found: Optional[Workload]) -> tuple[str, str]:
     if found is None or found.workload_class is WorkloadClass.UNKNOWN:
         return WorkloadClass.UNKNOWN.value, UNKNOWN
     return found.workload_class.value, format_percent(found.confidence)
+
+
+def workload_text(found: Optional[Workload], form: str = '{}, confidence {}') -> str:
+    workload_class, confidence = workload_cells(found)
+    return workload_class if confidence == UNKNOWN else form.format(workload_class, confidence)
 
 
 def measured_value(signal: str, value: object, unit: str, window_s: Optional[float]) -> str:
@@ -254,58 +218,65 @@ def _number(value: object, unit: str) -> str:
         return UNKNOWN
     if isinstance(value, bool):
         return 'yes' if value else 'no'
-    if isinstance(value, (int, float)):
-        formatter = _FORMATS.get(unit)
-        if formatter is not None:
-            return formatter(value)
-        return f'{format_count(value)} {unit}'.rstrip()
-    return str(value)
-
-
-def severity_mark(finding: Finding) -> str:
-    return f'{SEVERITY_MARKS[finding.severity.value]} '
+    if not isinstance(value, (int, float)):
+        return str(value)
+    formatter = _FORMATS.get(unit)
+    return formatter(value) if formatter else f'{format_count(value)} {unit}'.rstrip()
 
 
 def finding_text(finding: Finding) -> str:
     """In the form of `ceph health detail`."""
-    lines = [paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding))]
-    lines += [
-        paragraph(_finding_evidence(evidence), 16, '    evidence:') for evidence in finding.evidence
-    ]
-    lines.append(paragraph(finding.remedy, 16, '    remedy:'))
-    lines += [shell_command(c) for c in finding.commands if c not in finding.remedy]
-    if finding.do_not:
-        lines.append(paragraph(finding.do_not, 16, '    do not:'))
-    lines.append(paragraph(finding.source, 16, '    source:'))
-    return '\n'.join(lines)
-
-
-def _finding_evidence(evidence: FindingEvidence) -> str:
-    return measured_value(evidence.signal, evidence.value, evidence.unit, evidence.window_s)
+    evidence = [measured_value(*one) for one in finding.evidence]
+    return joined(
+        paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding)),
+        *(paragraph(text, 16, '    evidence:') for text in evidence),
+        paragraph(finding.remedy, 16, '    remedy:'),
+        *(shell_command(c) for c in finding.commands if c not in finding.remedy),
+        paragraph(finding.do_not, 16, '    do not:') if finding.do_not else '',
+        paragraph(finding.source, 16, '    source:'),
+    )
 
 
 def changes_table(changes: Sequence[OptionDifference], before: str, after: str) -> str:
     """Option by option; ``before`` and ``after`` are the titles of the two sides."""
-    if not changes:
-        return ''
-    return table(
-        (
-            Column('OPTION'),
-            Column(before),
-            Column(after),
-        ),
-        ((c.option, option_value(c.value_from), option_value(c.value_to)) for c in changes),
+    columns: Sequence[Column[OptionDifference]] = (
+        Column('OPTION', lambda c: c.option),
+        Column(before, lambda c: option_value(c.value_from)),
+        Column(after, lambda c: option_value(c.value_to)),
     )
+    return table(columns, changes)
 
 
 def option_value(value: Optional[str]) -> str:
     """The value of an option; None if it is not in the string."""
     # Not a dash, which means unknown.
-    return '(unset)' if value is None else value or '(empty)'
+    return '(unset)' if value is None else options_or_empty(value)
 
 
-def phase_of(state: RolloutState) -> str:
-    """The phase, with the stage of a waiting rollout and the outcome of an ended one."""
+def purpose(of_change: Purpose) -> str:
+    """The purpose of a change and what it requires of the canary."""
+    if of_change is Purpose.GAIN:
+        return 'gain: the canary must improve'
+    return 'safety: the canary must not regress'
+
+
+def times_of(soak: SoakPlan, judged: bool = True) -> str:
+    """The minimum soak time, and the maximum if a verdict may end it."""
+    least = format_duration(soak.least_s)
+    return f'{least} to {format_duration(max(soak.least_s, soak.most_s))}' if judged else least
+
+
+def flushes_in(soak: SoakPlan, fill_s: Optional[float]) -> str:
+    """The number of memtable flushes in the minimum soak time; empty if unknown."""
+    if fill_s is None:
+        return ''
+    fewer = soak.least_s < LEAST_FILLS * fill_s
+    count = f'soak_max allows fewer than {LEAST_FILLS}' if fewer else f'at least {LEAST_FILLS}'
+    return f' ({count} memtable flushes; memtables take {format_duration(fill_s)} to fill)'
+
+
+def phase_of(state: Union[RolloutState, CampaignState]) -> str:
+    """The phase, with the stage of a waiting operation and the outcome of an ended one."""
     phase = state.phase.value
     if state.paused_reason is not None:
         return f'{phase} (in {state.stage.value})'
@@ -314,24 +285,11 @@ def phase_of(state: RolloutState) -> str:
     return phase
 
 
-def track_record_line(record: TrackRecord) -> str:
-    """The accuracy of predictions in a sentence."""
-    if not record.compared:
-        after = f' after {format_plural(record.changes, "change")}' if record.changes else ''
-        return f'no predictions compared with measurements yet{after}'
-    parts = [
-        f'{record.right} of {format_plural(record.compared, "prediction")} right',
-        *([f'{record.direction} in direction only'] if record.direction else []),
-        *([f'{record.wrong} wrong'] if record.wrong else []),
-    ]
-    if record.interval_score is not None and record.naive_interval_score is not None:
-        parts.append(
-            f'interval score {record.interval_score:.0f}, compared with '
-            f'{record.naive_interval_score:.0f} for a forecast of no change'
-        )
-    if record.not_compared:
-        parts.append(f'{format_plural(record.not_compared, "change")} without a comparison')
-    return ', '.join(parts)
+def osds_finished(state: RolloutState) -> int:
+    """The number of OSDs that a rollout or rollback has finished."""
+    return sum(
+        len(batch.osds) for batch in batches(state) if batch.phase in _PHASES_OF_FINISHED_OSDS
+    )
 
 
 def progress_of(state: RolloutState) -> str:
@@ -339,6 +297,26 @@ def progress_of(state: RolloutState) -> str:
     total = format_plural(len(state.osds), 'OSD')
     # The table of OSDs shows the progress of an ended rollout.
     return total if state.ended else f'{osds_finished(state)} of {total} finished'
+
+
+def track_record_line(record: TrackRecord) -> str:
+    """The accuracy of predictions in a sentence."""
+    if not record.compared:
+        after = f' after {format_plural(record.changes, "change")}' if record.changes else ''
+        return f'no predictions compared with measurements yet{after}'
+    score, naive = record.interval_score, record.naive_interval_score
+    return joined(
+        f'{record.right} of {format_plural(record.compared, "prediction")} right',
+        f'{record.direction} in direction only' if record.direction else '',
+        f'{record.wrong} wrong' if record.wrong else '',
+        ''
+        if score is None or naive is None
+        else f'interval score {score:.0f}, compared with {naive:.0f} for a forecast of no change',
+        f'{format_plural(record.not_compared, "change")} without a comparison'
+        if record.not_compared
+        else '',
+        by=', ',
+    )
 
 
 def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str]) -> str:

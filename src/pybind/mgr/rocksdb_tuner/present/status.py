@@ -1,4 +1,4 @@
-"""Overview; has counts of items that other answers list. And all of it in one document."""
+"""The module: `status`, `mode`, `doctor`, and all of it in one document."""
 
 from __future__ import annotations
 
@@ -11,36 +11,33 @@ from ..advise.records import Decision, Finding, GroupFacts, Limit, Severity
 from ..doctor import DoctorCheck
 from ..notes import AsTime, Count, InPlace, Named, Picked
 from ..observe.report_interval import ReportInterval, Reports
-from ..operations.compaction.records import CampaignState
 from ..operations.experiment.records import ExperimentState
 from ..operations.rollout.history import TrackRecord, track_record
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Mode, Sampling, Snapshot
-from ..units import UNKNOWN, format_duration, format_ms, format_plural
+from ..units import format_duration, format_ms, format_plural
 from ..version import VERSION
 from ..workload.records import UNKNOWN_WORKLOAD, Workload
 from .advice import Recommendation, findings_of, recommendations_of
 from .decisions import decisions_of
 from .experiment import summary_of
-from .layout import Column, fields, paragraph, table
+from .layout import Column, fields, joined, paragraph, sections, table
 from .operations import LastOperations, OperationSummary, operation_summary_of
 from .osd import OsdRow, Workloads, rows_of, workloads_of
 from .phrases import (
     COMMAND,
     PENDING_MARK,
-    SEVERITY_MARKS,
     UNNAMED_OPTIONS,
     OptionsInUse,
     decision_text,
-    limits_of_groups,
+    limits_of,
     nothing_known,
     options_in_use,
     osd_names,
     pending_note,
     phase_of,
     progress_of,
-    sections,
-    workload_cells,
+    workload_text,
 )
 
 
@@ -165,167 +162,122 @@ _MODES = {
 }
 
 
-def status(snapshot: Snapshot) -> str:
-    """An overview on one screen."""
-    decisions = decisions_of(snapshot)
-    head = fields(
-        [
-            ('Mode', f'{snapshot.mode.value} ({_MODES[snapshot.mode]})'),
-            ('Release', snapshot.release or 'unknown to this module'),
-            ('Module version', VERSION),
-            ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
-            ('Findings', _finding_counts(snapshot)),
-            *(
-                ('Recommendations', f'{len(found)} (see "{COMMAND} recommend")')
-                for found in [snapshot.recommendations]
-                if found
-            ),
-            ('Operation', _operation_line(snapshot)),
-        ]
-    )
-    return sections(
-        *(decision_text(d, paragraph(d.who)) for d in decisions[:_IN_FULL]),
-        '\n'.join(paragraph(d.do, 4, f'{d.who}: ') for d in decisions[_IN_FULL:]),
-        head,
-        _auto_apply(snapshot),
-        _groups(snapshot, [decision.limit for decision in decisions]),
-        _notices(snapshot.all_notices),
-    )
-
-
-def _auto_apply(snapshot: Snapshot) -> str:
-    return '\n'.join(
-        paragraph(f'Not auto-applied yet: {refusal.recommendation_id}: {refusal.reason}.')
-        for refusal in snapshot.auto_apply_refusals
-    )
-
-
 def mode(current: Mode) -> str:
     """The current mode and its meaning."""
     return f'{current.value}: {_MODES[current]}'
 
 
+def status(snapshot: Snapshot) -> str:
+    """An overview on one screen."""
+    decisions, advice = decisions_of(snapshot), len(snapshot.recommendations)
+    return sections(
+        *(decision_text(d, paragraph(d.who)) for d in decisions[:_IN_FULL]),
+        joined(*(paragraph(d.do, 4, f'{d.who}: ') for d in decisions[_IN_FULL:])),
+        fields(
+            (
+                ('Mode', f'{snapshot.mode.value} ({_MODES[snapshot.mode]})'),
+                ('Release', snapshot.release or 'unknown to this module'),
+                ('Module version', VERSION),
+                ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
+                ('Findings', _finding_counts(snapshot.findings)),
+                ('Recommendations', f'{advice} (see "{COMMAND} recommend")' if advice else None),
+                ('Operation', _operation(LastOperations.of(snapshot))),
+            )
+        ),
+        joined(
+            *(
+                paragraph(f'Not auto-applied yet: {refusal.recommendation_id}: {refusal.reason}.')
+                for refusal in snapshot.auto_apply_refusals
+            )
+        ),
+        _groups(snapshot, [decision.limit for decision in decisions]),
+        joined(*(paragraph(notice, 2, '! ') for notice in snapshot.all_notices)),
+    )
+
+
 def _sampling(current: Mode, sampling: Sampling) -> str:
     if current is Mode.OFF:
         return 'off'
-    parts = [
-        format_plural(sampling.osds, 'OSD')
-        + (
-            ' from files'
-            if sampling.interval_s is None
-            else f' every {format_duration(sampling.interval_s)}'
-        ),
-        'no sample yet'
-        if sampling.last_sample_age_s is None
-        else f'newest sample {format_duration(sampling.last_sample_age_s)} old',
-    ]
-    known = ReportInterval(sampling.report_interval_s)
+    every, age_s = sampling.interval_s, sampling.last_sample_age_s
+    from_where = ' from files' if every is None else f' every {format_duration(every)}'
+    known, reports = ReportInterval(sampling.report_interval_s), ''
     if sampling.reports is Reports.NONE:
-        parts.append('OSDs do not report')
+        reports = 'OSDs do not report'
     elif known.unusual:
         rarely = ', too rarely to be judged' if sampling.reports is Reports.SLOW else ''
-        parts.append(f'OSDs report every {format_duration(known.interval_s)}{rarely}')
-    if sampling.tick_ms is not None:
-        parts.append(f'tick {format_ms(sampling.tick_ms)} CPU')
-    return ', '.join(parts)
+        reports = f'OSDs report every {format_duration(known.interval_s)}{rarely}'
+    return joined(
+        format_plural(sampling.osds, 'OSD') + from_where,
+        'no sample yet' if age_s is None else f'newest sample {format_duration(age_s)} old',
+        reports,
+        '' if sampling.tick_ms is None else f'tick {format_ms(sampling.tick_ms)} CPU',
+        by=', ',
+    )
 
 
-def _finding_counts(snapshot: Snapshot) -> str:
-    if not snapshot.findings:
+def _finding_counts(findings: Sequence[Finding]) -> str:
+    if not findings:
         return 'none'
-    counts = [
-        (severity, sum(f.severity.value == severity for f in snapshot.findings))
-        for severity in SEVERITY_MARKS
-    ]
-    texts = [
-        f'{count} info' if severity == 'info' else format_plural(count, severity)
-        for severity, count in counts
-        if count
-    ]
+    counts = Counter(finding.severity for finding in findings)
+    texts = (
+        f'{counts[one]} info' if one is Severity.INFO else format_plural(counts[one], one.value)
+        for one in Severity
+        if counts[one]
+    )
     return f'{", ".join(texts)} (see "{COMMAND} findings")'
 
 
-def _operation_line(snapshot: Snapshot) -> str:
+def _operation(last: LastOperations) -> str:
     """The operation under way, or the last one."""
-    state = LastOperations.of(snapshot).in_view
+    state = last.in_view
     if state is None:
         return 'none yet'
-    text = f'{state.operation_id} for {state.request.who}: '
+    waits_for = None
     if isinstance(state, RolloutState):
-        text += phase_of(state) if state.ended else f'{phase_of(state)}, {progress_of(state)}'
+        text = joined(phase_of(state), '' if state.ended else progress_of(state), by=', ')
     elif isinstance(state, ExperimentState):
-        text += summary_of(state)
+        text = summary_of(state)
     else:
-        text += f'{state.phase.value}, {state.finished} of {format_plural(len(state.osds), "OSD")}'
-    if state.ended:
-        return f'{text}; {state.failure}' if state.failure else text
-    waits_for = snapshot.campaign_waits_for if isinstance(state, CampaignState) else None
-    return '; '.join(filter(None, (text, state.paused_reason, waits_for)))
+        text = f'{state.phase.value}, {state.finished} of {format_plural(len(state.osds), "OSD")}'
+        waits_for = last.campaign_waits_for
+    reasons = (state.failure,) if state.ended else (state.paused_reason, waits_for)
+    return joined(f'{state.operation_id} for {state.request.who}: {text}', *reasons, by='; ')
+
+
+_GROUPS: Sequence[Column[tuple[GroupFacts, OptionsInUse]]] = (
+    Column('GROUP', lambda row: row[0].who),
+    Column('OSDS', lambda row: len(row[0].osds), 'r'),
+    Column('WORKLOAD', lambda row: workload_text(row[0].workload, '{} ({})')),
+    Column('OPTIONS', lambda row: _options(row[1])),
+    Column('SOURCE', lambda row: (row[1].source or 'mixed') if row[1].variants else None),
+)
 
 
 def _groups(snapshot: Snapshot, told: Sequence[Optional[Limit]]) -> str:
     """A row per group, and what limits those whose decision does not tell."""
     if not snapshot.osds:
         return '' if snapshot.mode is Mode.OFF else nothing_known(snapshot.mode)
-    rows = []
-    for group in snapshot.groups:
-        in_use = options_in_use(group.osds)
-        rows.append(
-            (
-                group.who,
-                str(len(group.osds)),
-                _workload_cell(group.workload),
-                _options_cell(in_use),
-                _source_cell(in_use),
-            )
-        )
-    columns = (
-        Column('GROUP'),
-        Column('OSDS', 'r'),
-        Column('WORKLOAD'),
-        Column('OPTIONS'),
-        Column('SOURCE'),
-    )
     in_no_group = [f.info.osd_id for f in snapshot.osds if f.info.device_class is None]
-    pending = options_in_use(snapshot.osds).pending_restart
     return sections(
-        table(columns, rows) if rows else '',
+        table(_GROUPS, ((group, options_in_use(group.osds)) for group in snapshot.groups)),
         paragraph(f'OSDs without a device class, in no group: {osd_names(in_no_group)}.')
         if in_no_group
         else '',
-        pending_note(pending),
-        limits_of_groups(g for g in snapshot.groups if g.limit not in told),
+        pending_note(options_in_use(snapshot.osds).pending_restart),
+        limits_of((g.who, g.limit) for g in snapshot.groups if g.limit not in told),
     )
 
 
-def _workload_cell(found: Optional[Workload]) -> str:
-    workload_class, confidence = workload_cells(found)
-    return workload_class if confidence == UNKNOWN else f'{workload_class} ({confidence})'
-
-
-def _options_cell(in_use: OptionsInUse) -> str:
-    if not in_use.variants:
-        return UNKNOWN
-    by_profile: dict[str, int] = {}
+def _options(in_use: OptionsInUse) -> Optional[str]:
+    by_profile: Counter[str] = Counter()
     for variant in in_use.variants:
-        name = variant.profile or UNNAMED_OPTIONS
-        if variant.profile and variant.source == 'default':
-            name = 'default'
-        by_profile[name] = by_profile.get(name, 0) + len(variant.osds)
-    mark = PENDING_MARK if in_use.pending_restart else ''
-    if len(by_profile) == 1:
-        return next(iter(by_profile)) + mark
-    return ', '.join(f'{name} ({count})' for name, count in by_profile.items()) + mark
-
-
-def _source_cell(in_use: OptionsInUse) -> str:
-    if not in_use.variants:
-        return UNKNOWN
-    return in_use.source or 'mixed'
-
-
-def _notices(notices: Sequence[str]) -> str:
-    return '\n'.join(paragraph(notice, indent=2, first='! ') for notice in notices)
+        known = 'default' if variant.source == 'default' else variant.profile
+        by_profile[known if variant.profile and known else UNNAMED_OPTIONS] += len(variant.osds)
+    if not by_profile:
+        return None
+    one = len(by_profile) == 1
+    texts = (name if one else f'{name} ({count})' for name, count in by_profile.items())
+    return ', '.join(texts) + (PENDING_MARK if in_use.pending_restart else '')
 
 
 #: Of the states.
@@ -334,16 +286,15 @@ _WIDTH = 9
 
 def doctor(checks: Sequence[DoctorCheck]) -> str:
     """A line per check, with the remedy below those that failed."""
-    return '\n'.join(
-        line
-        for check in checks
-        for line in (
-            paragraph(f'{check.check_id}: {check.summary}', _WIDTH, _state(check)),
-            *(
-                [paragraph(check.remedy, _WIDTH + 8, f'{" " * _WIDTH}remedy:')]
+    return joined(
+        *(
+            joined(
+                paragraph(f'{check.check_id}: {check.summary}', _WIDTH, _state(check)),
+                paragraph(check.remedy, _WIDTH + 8, f'{" " * _WIDTH}remedy:')
                 if check.ok is False and check.remedy is not None
-                else []
-            ),
+                else '',
+            )
+            for check in checks
         )
     )
 

@@ -7,12 +7,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Mapping, Optional
+from typing import Annotated, Any, Mapping, Optional
 
 from ...lsm.amplification import LOG_ENTRIES
 from ...lsm.calibration import calibration, workload_of_class
 from ...lsm.model import Measured, TreeInputs, working_set
 from ...lsm.records import Devices, Estimate, Load, VolumeSelection
+from ...notes import Count, InPlace, Named, OsdId
 from ...options.releases import KnownRelease
 from ...options.sharding import Column, columns
 from ...options.verdict import BadQuestionError, find_release, releases_to_judge
@@ -44,21 +45,26 @@ class Assumptions:
 class Situation:
     """One OSD, real or hypothetical; None: unknown."""
 
-    release: KnownRelease
-    workload: Optional[WorkloadClass] = None
-    devices: Devices = field(default_factory=Devices)
-    memory_target_bytes: Optional[int] = None
-    #: Per OSD. Not reported by any daemon, so known only from an operator's override.
-    cores: Optional[int] = None
+    release: Annotated[KnownRelease, InPlace('name', 'rocksdb_version')]
+    workload: Annotated[Optional[WorkloadClass], 'Workload class of the clients.'] = None
+    devices: Annotated[Devices, InPlace()] = field(default_factory=Devices)
+    memory_target_bytes: Annotated[Optional[Count], 'osd_memory_target'] = None
+    #: Not reported by any daemon, so known only from an operator's override.
+    cores: Annotated[Optional[Count], 'CPU cores per OSD.'] = None
     #: None: the release's default.
     own_columns: Optional[tuple[Column, ...]] = None
     selection: VolumeSelection = field(default_factory=VolumeSelection)
-    load: Load = field(default_factory=Load)
-    osd_id: Optional[int] = None
+    load: Annotated[Load, InPlace('workload', 'wal_bytes_per_s', 'bytes_per_key', 'data_bytes')] = (
+        field(default_factory=Load)
+    )
+    osd_id: Annotated[Optional[OsdId], Named('osd'), 'Id of the OSD; null: none was given.'] = None
     #: The annex that the OSD joins with an option string.
     annex: str = ''
-    #: Objects that clients write to, by measured writes; None if unknown or without effect.
-    objects: Optional[Estimate] = None
+    objects: Annotated[
+        Optional[Estimate],
+        'Objects that clients write to, estimated from the writes of the OSD; null if these do '
+        'not tell.',
+    ] = None
     assumptions: Assumptions = field(default_factory=Assumptions)
 
     def tree_inputs(self, options: str) -> TreeInputs:
@@ -76,7 +82,13 @@ class Situation:
         )
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(
+        self,
+    ) -> Annotated[
+        tuple[Column, ...],
+        Named('column_families'),
+        'Columns as in bluestore_rocksdb_cfs.',
+    ]:
         return self.own_columns or _columns(self.release.default_cfs)
 
     @property

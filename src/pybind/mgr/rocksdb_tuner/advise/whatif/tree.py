@@ -18,6 +18,7 @@ from ...lsm.levels import (
 )
 from ...lsm.model import amplification_of, model, packing
 from ...lsm.records import Amplification, Estimate, TreeModel
+from ...notes import InPlace
 from ...options.releases import KnownRelease
 from ...options.syntax import format, in_force, parse  # noqa: A004
 from ...options.verdict import BadQuestionError, judge
@@ -31,11 +32,22 @@ from .situation import Situation, situation_of_osd
 class TreeAnswer:
     """The model of an option string on an OSD."""
 
-    options: str
-    situation: Situation
-    #: Name of the options' profile; None if they are not a known profile.
-    profile: Optional[str]
-    model: TreeModel
+    options: Annotated[str, 'bluestore_rocksdb_options']
+    situation: Annotated[Situation, InPlace('osd_id', 'release')]
+    profile: Annotated[Optional[str], 'Name of the matching profile.']
+    model: Annotated[
+        TreeModel,
+        InPlace(
+            'wal',
+            'memtables',
+            'column_families',
+            'levels',
+            'db_device',
+            'amplification',
+            'kv_sync_time',
+            'cpu',
+        ),
+    ]
 
 
 def tree(options: str, situation: Situation) -> TreeAnswer:

@@ -10,7 +10,7 @@ from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.rollout.records import in_flight
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.health import health_checks
-from rocksdb_tuner.present.operations import LastOperations, next_step, next_step_of_experiment
+from rocksdb_tuner.present.operations import LastOperations, next_step, next_step_of
 from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun, changing
 
 from . import samples
@@ -53,16 +53,16 @@ def test_state_is_shown_in_every_format(states: dict[str, ExperimentState], stag
 
 
 def test_next_step_is_shown(states: dict[str, ExperimentState]) -> None:
-    reported = {stage: next_step_of_experiment(state) for stage, state in states.items()}
+    reported = {stage: next_step_of(state) for stage, state in states.items()}
     assert reported['baseline'] == 'wait for block 1 of 3 of the baseline'
     assert reported['measuring'] == 'wait for block 1 of 3 of the arms'
     assert reported['restoring'] == 'wait for every OSD to be restored'
     assert (reported['changing'] or '').startswith('wait for osd.')
     assert 'ceph rocksdb-tuner recommend' in (reported['done'] or '')
     paused = replace(states['measuring'], paused_by='client.a', paused_reason='paused')
-    assert 'operation resume' in (next_step_of_experiment(paused) or '')
+    assert 'operation resume' in (next_step_of(paused) or '')
     waiting = replace(states['measuring'], paused_reason='flags set on the cluster: noout')
-    assert 'ceph osd unset' in (next_step_of_experiment(waiting) or '')
+    assert 'ceph osd unset' in (next_step_of(waiting) or '')
 
 
 def test_status_shows_the_experiment(states: dict[str, ExperimentState]) -> None:

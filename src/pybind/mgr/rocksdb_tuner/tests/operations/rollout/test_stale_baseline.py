@@ -10,7 +10,7 @@ from rocksdb_tuner.judge.evidence import Block, fresh
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
-from rocksdb_tuner.present.operations import next_step_of_rollout
+from rocksdb_tuner.present.operations import next_step_of
 
 from .conftest import Run
 from .test_batches import SOAK as IN_BATCHES
@@ -108,7 +108,7 @@ def test_days_between_two_batches_measure_the_next_again() -> None:
     days_pass(run, gate)
     state = run.until(lambda state: 0 < state.baseline_s <= 30)
     assert state.by_id[1].step is OsdStep.PENDING
-    assert 'wait for the baseline of osd.1, after 30s of 4m' in str(next_step_of_rollout(state))
+    assert 'wait for the baseline of osd.1, after 30s of 4m' in str(next_step_of(state))
     run.clients.factor = 1.5
     run.until(lambda state: state.direction.value != 'forward', within_s=4000)
     assert run.state.verdicts == (Verdict.NO_WORSE,)
