@@ -5,6 +5,7 @@ The tests share one cluster and run in order; each leaves it as the next one fin
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -149,7 +150,7 @@ def test_recommendation_shows_all_parts(tuner: ModuleClient, change: Change) -> 
         for i in [int(c.split()[3][4:]) for c in shown['commands'][-3:]]
     ]
     # Long commands are broken as a shell lets one break them.
-    text = tuner.plain('recommend', recommendation['id'], '--all').replace("'\\\n'", '')
+    text = re.sub(r"'\\\n'|(?<= )\\\n", '', tuner.plain('recommend', recommendation['id'], '--all'))
     for command in recommendation['commands'] + recommendation['undo_commands']:
         assert command in text
 
