@@ -1,7 +1,6 @@
 """Faults planted in the product, one at a time, each of which the invariants must catch.
 
-A mutant replaces one decision of the product at every use. `MUTANTS` has for each the kind of fault
-and the rule that must catch it.
+A mutant replaces one decision of the product at every use, and names the rule that must catch it.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations import gates
+from rocksdb_tuner.operations.announce import Texts
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.reported import ReportedSince
 from rocksdb_tuner.operations.rollout import (
@@ -60,6 +60,10 @@ class Patch:
                 for attribute, value in list(vars(module).items()):
                     if value is found:
                         self._monkeypatch.setattr(module, attribute, instead)
+                    elif isinstance(value, Texts):
+                        named = {key for key, known in vars(value).items() if known is found}
+                        spoilt = replace(value, **dict.fromkeys(named, instead))
+                        self._monkeypatch.setattr(module, attribute, spoilt)
                     elif isinstance(value, dict) and attribute == '_STEPS':
                         for step in [key for key, known in value.items() if known is found]:
                             self._monkeypatch.setitem(value, step, instead)
@@ -74,8 +78,6 @@ class Patch:
 
 class Mutant(NamedTuple):
     name: str
-    #: The kind of fault, as in the list of those that were planted by hand.
-    kind: str
     #: The rule that catches it.
     rule: Rule
     plant: Callable[[Patch], None]
@@ -99,21 +101,53 @@ class Mutant(NamedTuple):
         )
 
 
+Plant = Callable[[Patch], None]
+MUTANTS: list[Mutant] = []
+_BACK = tuple(moment for moment in Moment if moment.value.startswith('rolling back'))
+
+
+def _mutant(
+    name: str,
+    rule: Rule,
+    *shown_by: ChaosEvent,
+    at: tuple[Moment, ...] = (),
+    changes: tuple[Change, ...] = (),
+    without_gain: bool = False,
+) -> Callable[[Plant], Plant]:
+    """Add what it decorates to `MUTANTS`."""
+
+    def add(plant: Plant) -> Plant:
+        MUTANTS.append(Mutant(name, rule, plant, shown_by, at, changes, without_gain))
+        return plant
+
+    return add
+
+
+def never(*found: Callable[..., Any], answer: object = None) -> Plant:
+    """Let these questions always have this answer."""
+
+    def plant(patch: Patch) -> None:
+        for question in found:
+            patch.never(question, answer)
+
+    return plant
+
+
 # -- gates
 
 
-def _flags_and_health_ignored(patch: Patch) -> None:
-    patch.never(gates._held_cluster)
+_mutant('flags and health ignored', Rule.GATES)(never(gates._held_cluster))
 
 
-def _groups_ignored(patch: Patch) -> None:
-    patch.never(gates.placement_groups)
+_mutant('placement groups ignored', Rule.GATES)(never(gates.placement_groups))
 
 
-def _ok_to_stop_skipped(patch: Patch) -> None:
-    patch.never(gates._ok_to_stop)
+_mutant('ok-to-stop skipped', Rule.OK_TO_STOP, ChaosEvent.REFUSES_OK_TO_STOP)(
+    never(gates._ok_to_stop)
+)
 
 
+@_mutant('no answer is yes', Rule.OK_TO_STOP, ChaosEvent.REFUSES_OK_TO_STOP)
 def _ok_to_stop_unanswered(patch: Patch) -> None:
     def no_answer_is_yes(seen: Any, osd_id: int) -> Optional[str]:
         return seen.ok_to_stop.get(osd_id)  # type: ignore[no-any-return]
@@ -121,25 +155,30 @@ def _ok_to_stop_unanswered(patch: Patch) -> None:
     patch.everywhere(gates._ok_to_stop, no_answer_is_yes)
 
 
-def _upgrade_ignored(patch: Patch) -> None:
-    patch.never(gates._upgrade)
+_mutant(
+    'upgrade ignored', Rule.NO_UPGRADE, ChaosEvent.UPGRADE_BEGINS, ChaosEvent.OF_ANOTHER_RELEASE
+)(never(gates._upgrade))
 
 
+@_mutant('mixed versions ignored', Rule.NO_UPGRADE, ChaosEvent.OF_ANOTHER_RELEASE)
 def _mixed_versions_ignored(patch: Patch) -> None:
     patch.everywhere(
         gates._upgrade, lambda seen: None if seen.upgrade is None else f'upgrade: {seen.upgrade}'
     )
 
 
+@_mutant('gates not checked again', Rule.GATES)
 def _gates_not_checked_before_restart(patch: Patch) -> None:
     patch.attribute(osd_step, 'why_closed', lambda state, _, seen: rules.why_held(state, seen))
 
 
+@_mutant('no_reports_reason', Rule.REPORTS_ARRIVE, ChaosEvent.REPORTS_STOP)
 def _silence_ignored(patch: Patch) -> None:
     closed = gates.closed_gate
     patch.everywhere(closed, lambda seen, n: closed(replace(seen, no_reports_reason=None), n))
 
 
+@_mutant('settling takes 5 s', Rule.GATES, ChaosEvent.REPORTS_ARE_RARE)
 def _settling_fixed(patch: Patch) -> None:
     patch.attribute(
         ReportedSince,
@@ -148,6 +187,7 @@ def _settling_fixed(patch: Patch) -> None:
     )
 
 
+@_mutant('no OSD has to report', Rule.GATES, ChaosEvent.REPORTS_ARE_RARE)
 def _no_report_is_needed(patch: Patch) -> None:
     reported = ReportedSince._reported
     patch.attribute(
@@ -157,6 +197,7 @@ def _no_report_is_needed(patch: Patch) -> None:
     )
 
 
+@_mutant('reports not needed', Rule.REPORTS_ARRIVE, ChaosEvent.REPORTS_STOP)
 def _reports_not_needed(patch: Patch) -> None:
     observe = driver.Driver._observe
 
@@ -167,14 +208,15 @@ def _reports_not_needed(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_observe', silent_and_content)
 
 
-def _samples_not_needed(patch: Patch) -> None:
-    patch.never(gates.without_samples)
+_mutant('samples not needed', Rule.SAMPLED, ChaosEvent.SAMPLES_STOP)(never(gates.without_samples))
 
 
+@_mutant('samples only of the canary', Rule.SAMPLED, ChaosEvent.SAMPLES_STOP)
 def _samples_only_of_the_canary(patch: Patch) -> None:
     patch.everywhere(records.compared_osds, lambda state: state.request.order[:1])
 
 
+@_mutant('samples only before the canary', Rule.SAMPLED, ChaosEvent.SAMPLES_STOP)
 def _samples_only_before_the_canary(patch: Patch) -> None:
     begin = machine._start_osd
 
@@ -188,6 +230,7 @@ def _samples_only_before_the_canary(patch: Patch) -> None:
 # -- mode, pause, window, daily limit
 
 
+@_mutant('mode not checked', Rule.MODE, ChaosEvent.MODE_OFF, ChaosEvent.MODE_OFF_IN_A_WRITE)
 def _mode_not_checked(patch: Patch) -> None:
     held = rules.why_held
     patch.everywhere(held, lambda state, seen: held(state, replace(seen, may_act=True)))
@@ -195,6 +238,7 @@ def _mode_not_checked(patch: Patch) -> None:
     _switch_ignored(patch)
 
 
+@_mutant('switch ignored in a tick', Rule.MODE, ChaosEvent.MODE_OFF_IN_A_WRITE)
 def _switch_ignored(patch: Patch) -> None:
     step = driver.Driver._step
 
@@ -205,11 +249,21 @@ def _switch_ignored(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_step', always_on)
 
 
+@_mutant(
+    'pause holds nothing', Rule.PAUSE_HOLDS, ChaosEvent.PAUSE, ChaosEvent.OTHER_OPERATOR_PAUSES
+)
 def _pause_holds_nothing(patch: Patch) -> None:
     held = rules.why_held
     patch.everywhere(held, lambda state, seen: held(replace(state, paused_by=None), seen))
 
 
+@_mutant(
+    'pause ignored back',
+    Rule.PAUSE_HOLDS,
+    ChaosEvent.PAUSE,
+    ChaosEvent.OTHER_OPERATOR_PAUSES,
+    at=_BACK,
+)
 def _pause_ignored_in_rollback(patch: Patch) -> None:
     held = rules.why_held
 
@@ -220,11 +274,19 @@ def _pause_ignored_in_rollback(patch: Patch) -> None:
     patch.everywhere(held, only_forward)
 
 
+@_mutant(
+    'pause lost',
+    Rule.PAUSE_HOLDS,
+    ChaosEvent.PAUSE,
+    ChaosEvent.OTHER_OPERATOR_PAUSES,
+    at=(Moment.RESTARTING, Moment.CHECKING),
+)
 def _pause_lost_where_an_osd_fails(patch: Patch) -> None:
     fail = osd_step.start_recovery
     patch.everywhere(fail, lambda *args: replace(fail(*args), paused_by=None))
 
 
+@_mutant('window ignored', Rule.WINDOW, ChaosEvent.WINDOW_CLOSES)
 def _window_ignored(patch: Patch) -> None:
     tick = driver.Driver.tick
 
@@ -234,14 +296,17 @@ def _window_ignored(patch: Patch) -> None:
     patch.attribute(driver.Driver, 'tick', tick_in_any_window)
 
 
+@_mutant('daily limit ignored', Rule.DAILY_LIMIT, ChaosEvent.DAILY_LIMIT)
 def _daily_limit_ignored(patch: Patch) -> None:
     patch.attribute(storage.PersistentClock, 'limit_reason', lambda *_: None)
 
 
+@_mutant('restarts not counted', Rule.DAILY_LIMIT, ChaosEvent.DAILY_LIMIT)
 def _restarts_not_counted(patch: Patch) -> None:
     patch.attribute(storage.PersistentClock, 'count_restart', lambda self: None)
 
 
+@_mutant('window for the canary', Rule.WINDOW, ChaosEvent.WINDOW_CLOSES)
 def _window_only_for_the_canary(patch: Patch) -> None:
     begin = machine._start_osd
 
@@ -255,10 +320,12 @@ def _window_only_for_the_canary(patch: Patch) -> None:
 # -- restarts
 
 
-def _second_concurrent_restart(patch: Patch) -> None:
-    patch.never(osd_step.why_restart_outstanding)
+_mutant('second restart', Rule.ONE_OUTSTANDING, ChaosEvent.ORCHESTRATOR_LATE)(
+    never(osd_step.why_restart_outstanding)
+)
 
 
+@_mutant('request forgotten', Rule.ONE_OUTSTANDING, ChaosEvent.ORCHESTRATOR_LATE)
 def _request_forgotten(patch: Patch) -> None:
     ask = osd_step._ask
 
@@ -269,11 +336,14 @@ def _request_forgotten(patch: Patch) -> None:
     patch.everywhere(ask, ask_without_record)
 
 
+@_mutant('killed while starting', Rule.BOUNDED_DOWNTIME, ChaosEvent.STARTS_SLOWLY)
+@_mutant('requested every minute', Rule.STOPS, ChaosEvent.STARTS_SLOWLY)
 def _killed_while_starting(patch: Patch) -> None:
     """A process that is slow to start is restarted every minute."""
     _killed_after(patch, 60.0)
 
 
+@_mutant('killed shortly before it is up', Rule.BOUNDED_DOWNTIME, ChaosEvent.STARTS_SLOWLY)
 def _killed_shortly_before_it_is_up(patch: Patch) -> None:
     _killed_after(patch, 250.0)
 
@@ -290,6 +360,7 @@ def _killed_after(patch: Patch, waited_s: float) -> None:
     patch.everywhere(down, impatient)
 
 
+@_mutant('restarted again and again', Rule.STOPS, ChaosEvent.STUBBORN)
 def _restarted_again_and_again(patch: Patch) -> None:
     """One that runs something else is restarted until it does."""
     checking = osd_step._checking
@@ -304,6 +375,12 @@ def _restarted_again_and_again(patch: Patch) -> None:
     patch.everywhere(checking, once_more)
 
 
+@_mutant(
+    'process_lost without the nonce',
+    Rule.RUNS_NEW_OPTIONS,
+    ChaosEvent.RESTARTED_BY_HAND,
+    at=(Moment.CHECKING, Moment.SETTLING),
+)
 def _lost_without_nonce(patch: Patch) -> None:
     lost = osd_step.process_lost
 
@@ -316,6 +393,7 @@ def _lost_without_nonce(patch: Patch) -> None:
     patch.everywhere(lost, by_up_only)
 
 
+@_mutant('gates open while one is down', Rule.ONE_DOWN)
 def _down_osds_do_not_close_the_gate(patch: Patch) -> None:
     patch.never(gates._osds)
     patch.never(gates.placement_groups)
@@ -337,6 +415,7 @@ def _never_waits(drive: Callable[..., Any]) -> Callable[..., Any]:
     return go_on
 
 
+@_mutant('two at once in a rollback', Rule.ONE_DOWN)
 def _two_at_once_in_rollback(patch: Patch) -> None:
     """A requested restart counts as done."""
     restarting = osd_step._restarting
@@ -351,6 +430,7 @@ def _two_at_once_in_rollback(patch: Patch) -> None:
     patch.never(gates.closed_gate)
 
 
+@_mutant('never gives up', Rule.STARTS_AGAIN)
 def _never_gives_up(patch: Patch) -> None:
     """A process may take as long as it likes to start."""
     step = machine.Machine.step
@@ -361,6 +441,7 @@ def _never_gives_up(patch: Patch) -> None:
     patch.attribute(machine.Machine, 'step', patient)
 
 
+@_mutant('waits for what does not start', Rule.STARTS_AGAIN)
 def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
     patch.everywhere(
         osd_step._down,
@@ -371,6 +452,7 @@ def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
 # -- what runs
 
 
+@_mutant('profile check left out', Rule.RUNS_NEW_OPTIONS, ChaosEvent.STUBBORN)
 def _profile_check_skipped(patch: Patch) -> None:
     def believe(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         lost = osd_step.process_lost(rules_, state, osd, seen)
@@ -379,6 +461,7 @@ def _profile_check_skipped(patch: Patch) -> None:
     patch.everywhere(osd_step._checking, believe)
 
 
+@_mutant('any value accepted', Rule.RUNS_NEW_OPTIONS, ChaosEvent.STUBBORN)
 def _any_value_accepted_forward(patch: Patch) -> None:
     checking = osd_step._checking
 
@@ -388,10 +471,12 @@ def _any_value_accepted_forward(patch: Patch) -> None:
     patch.everywhere(checking, any_value)
 
 
-def _any_source_accepted_in_rollback(patch: Patch) -> None:
-    patch.never(osd_step._runs_what_store_gives, answer=True)
+_mutant('any source accepted back', Rule.UNDO_EXACT, ChaosEvent.STUBBORN, ChaosEvent.OVERRULED)(
+    never(osd_step._runs_what_store_gives, answer=True)
+)
 
 
+@_mutant('back without restarts', Rule.UNDO_EXACT)
 def _back_without_restarts(patch: Patch) -> None:
     """Everything counts as restored once its entry is."""
 
@@ -401,10 +486,12 @@ def _back_without_restarts(patch: Patch) -> None:
     patch.everywhere(rollback._restore_step, restored)
 
 
+@_mutant('ceph.conf ignored', Rule.STORE_DECIDES, ChaosEvent.NEXT_OVERRULED)
 def _elsewhere_ignored(patch: Patch) -> None:
     patch.attribute(RunningOption, 'beats_config_store', property(lambda self: False))
 
 
+@_mutant('ceph.conf is the store', Rule.STORE_DECIDES, ChaosEvent.NEXT_OVERRULED)
 def _file_counts_as_the_store(patch: Patch) -> None:
     begin = machine._start_osd
 
@@ -418,6 +505,7 @@ def _file_counts_as_the_store(patch: Patch) -> None:
 # -- entries
 
 
+@_mutant('not saved before', Rule.SAVED_BEFORE)
 def _not_saved_before(patch: Patch) -> None:
     step = driver.Driver._step
 
@@ -434,6 +522,7 @@ def _not_saved_before(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_step', act_before_saving)
 
 
+@_mutant('saved one behind', Rule.SAVED_BEFORE)
 def _saved_one_behind(patch: Patch) -> None:
     """The step that is stored is the one before."""
     save = storage.RolloutStorage.save_current
@@ -447,14 +536,17 @@ def _saved_one_behind(patch: Patch) -> None:
     patch.attribute(storage.RolloutStorage, 'save_current', save_older)
 
 
-def _entries_of_others_overwritten(patch: Patch) -> None:
-    patch.never(rollback.conflicting_entries, answer=())
+_mutant('others overwritten', Rule.OPERATOR_WINS, ChaosEvent.SETS_OSD, ChaosEvent.SETS_ALL)(
+    never(rollback.conflicting_entries, answer=())
+)
 
 
-def _other_string_not_watched(patch: Patch) -> None:
-    patch.never(rollback.conflicts_in_other_option, answer=())
+_mutant('other string not watched', Rule.OPERATOR_WINS, ChaosEvent.SETS_OTHER_STRING)(
+    never(rollback.conflicts_in_other_option, answer=())
+)
 
 
+@_mutant('always the main option', Rule.AS_REQUESTED)
 def _always_the_main_option(patch: Patch) -> None:
     carry = driver.Driver._execute
 
@@ -464,11 +556,12 @@ def _always_the_main_option(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_execute', written)
 
 
-def _rollback_over_others(patch: Patch) -> None:
-    patch.never(rollback.entries_blocking_rollback, answer=())
-    patch.never(rollback.conflicting_entries, answer=())
+_mutant('rollback over others', Rule.OPERATOR_WINS, ChaosEvent.SETS_OSD, ChaosEvent.SETS_ALL)(
+    never(rollback.entries_blocking_rollback, rollback.conflicting_entries, answer=())
+)
 
 
+@_mutant('undo forgets shared entries', Rule.UNDO_EXACT)
 def _undo_forgets_shared_entries(patch: Patch) -> None:
     turn = rollback.rolled_back
 
@@ -480,6 +573,7 @@ def _undo_forgets_shared_entries(patch: Patch) -> None:
     patch.everywhere(turn, only_own)
 
 
+@_mutant('undo removes', Rule.UNDO_EXACT)
 def _undo_removes(patch: Patch) -> None:
     """The previous entry is removed instead of restored."""
     entry = rules.entry_action
@@ -490,6 +584,7 @@ def _undo_removes(patch: Patch) -> None:
     patch.attribute(rules, 'entry_action', remove)
 
 
+@_mutant('entry of the wrong OSD', Rule.AS_REQUESTED)
 def _wrong_osds_entry(patch: Patch) -> None:
     carry = driver.Driver._execute
 
@@ -501,6 +596,7 @@ def _wrong_osds_entry(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_execute', shifted)
 
 
+@_mutant('wrong OSD restarted', Rule.SAVED_BEFORE)
 def _wrong_osd_restarted(patch: Patch) -> None:
     carry = driver.Driver._execute
 
@@ -512,6 +608,7 @@ def _wrong_osd_restarted(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_execute', shifted)
 
 
+@_mutant('another value written', Rule.AS_REQUESTED)
 def _other_value_written(patch: Patch) -> None:
     carry = driver.Driver._execute
 
@@ -523,6 +620,7 @@ def _other_value_written(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_execute', other)
 
 
+@_mutant('masked entry for all', Rule.NO_MASKS)
 def _masked_entry_for_all(patch: Patch) -> None:
     shared: Callable[[ChangeRequest], Any] = vars(ChangeRequest)['shared_entries'].func
 
@@ -532,6 +630,7 @@ def _masked_entry_for_all(patch: Patch) -> None:
     patch.attribute(ChangeRequest, 'shared_entries', property(masked))
 
 
+@_mutant('masked entry for one', Rule.NO_MASKS)
 def _masked_entry_for_one(patch: Patch) -> None:
     carry = driver.Driver._execute
 
@@ -543,11 +642,16 @@ def _masked_entry_for_one(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_execute', masked)
 
 
-def _collapse_on_an_undecided_osd(patch: Patch) -> None:
-    """An OSD whose own entry stays needed loses it."""
-    patch.never(collapse._why_keep_own_entries)
+_mutant(
+    'collapse on an undecided OSD',
+    Rule.NO_OUTSIDER,
+    ChaosEvent.JOINS,
+    ChaosEvent.ANOTHER_CLASS_JOINS,
+    ChaosEvent.REPLACED,
+)(never(collapse._why_keep_own_entries))
 
 
+@_mutant('own entries stay', Rule.END_AS_PLANNED)
 def _collapse_forgets_own_entries(patch: Patch) -> None:
     def shared_only(rules_: Any, state: Any, seen: Any) -> Any:
         return Step(records.finished(state, Phase.DONE, Outcome.DONE))
@@ -555,6 +659,7 @@ def _collapse_forgets_own_entries(patch: Patch) -> None:
     patch.everywhere(collapse.collapse, shared_only)
 
 
+@_mutant('one own entry stays', Rule.END_AS_PLANNED)
 def _collapse_leaves_one(patch: Patch) -> None:
     collapse_one = collapse.collapse
 
@@ -568,18 +673,20 @@ def _collapse_leaves_one(patch: Patch) -> None:
     patch.everywhere(collapse_one, all_but_the_last)
 
 
-def _outsiders_not_refused(patch: Patch) -> None:
-    patch.never(admission._refuse_outsiders)
-    patch.never(collapse._why_keep_own_entries)
+_mutant('outsiders not refused', Rule.NO_OUTSIDER, changes=(Change.REACHES_OTHERS,))(
+    never(admission._refuse_outsiders, collapse._why_keep_own_entries)
+)
 
 
 # -- who is concerned
 
 
-def _identity_not_checked(patch: Patch) -> None:
-    patch.never(admission.identity_mismatch)
+_mutant(
+    'identity not checked', Rule.SAME_OSD, ChaosEvent.REPLACED, ChaosEvent.REPLACED_BY_ANOTHER_CLASS
+)(never(admission.identity_mismatch))
 
 
+@_mutant('only the class is compared', Rule.SAME_OSD, ChaosEvent.REPLACED)
 def _only_the_class_tells(patch: Patch) -> None:
     found = admission.not_as_planned
     patch.everywhere(found, lambda before, info: found(replace(before, uuid_head=None), info))
@@ -588,6 +695,14 @@ def _only_the_class_tells(patch: Patch) -> None:
 # -- who is left behind
 
 
+@_mutant(
+    'down is away',
+    Rule.LEFT_CORRECTLY,
+    ChaosEvent.OSD_DIES,
+    ChaosEvent.HOST_DIES,
+    ChaosEvent.CRASHES,
+    ChaosEvent.BREAKS,
+)
 def _any_down_osd_is_absent(patch: Patch) -> None:
     found = gates._away
 
@@ -599,6 +714,7 @@ def _any_down_osd_is_absent(patch: Patch) -> None:
     patch.everywhere(found, impatient)
 
 
+@_mutant('a new process is another OSD', Rule.LEFT_CORRECTLY)
 def _any_new_process_is_another_osd(patch: Patch) -> None:
     found = admission.identity_mismatch
 
@@ -612,10 +728,25 @@ def _any_new_process_is_another_osd(patch: Patch) -> None:
     patch.everywhere(found, by_its_process)
 
 
+@_mutant(
+    'left with its entry',
+    Rule.LEFT_CLEAN,
+    ChaosEvent.PURGED,
+    ChaosEvent.REPLACED,
+    ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
+)
 def _left_behind_with_its_entry(patch: Patch) -> None:
     patch.everywhere(admission.start_leaving, admission.left_behind)
 
 
+@_mutant(
+    'previous entry not restored',
+    Rule.LEFT_CLEAN,
+    ChaosEvent.PURGED,
+    ChaosEvent.REPLACED,
+    ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
+    changes=(Change.ALL_OVER_OWN,),
+)
 def _previous_entry_not_restored(patch: Patch) -> None:
     """The previous entry of the id is removed with that of the rollout."""
 
@@ -629,10 +760,24 @@ def _previous_entry_not_restored(patch: Patch) -> None:
     patch.everywhere(restoring, removed)
 
 
-def _nothing_is_named(patch: Patch) -> None:
-    patch.never(admission.describe_left_behind)
+_mutant(
+    'nothing is named',
+    Rule.LEFT_NAMED,
+    ChaosEvent.PURGED,
+    ChaosEvent.REPLACED,
+    ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
+    ChaosEvent.DIES_AND_IS_OUT,
+)(never(admission.describe_left_behind))
 
 
+@_mutant(
+    'a number is named',
+    Rule.LEFT_NAMED,
+    ChaosEvent.PURGED,
+    ChaosEvent.REPLACED,
+    ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
+    ChaosEvent.DIES_AND_IS_OUT,
+)
 def _a_number_is_named(patch: Patch) -> None:
     found = admission.describe_left_behind
 
@@ -645,10 +790,12 @@ def _a_number_is_named(patch: Patch) -> None:
 # -- verdict and order
 
 
+@_mutant('failed verdict passes', Rule.VERDICT_FIRST, ChaosEvent.NEW_IS_SLOW)
 def _failed_verdict_passes(patch: Patch) -> None:
     patch.everywhere(soak._failed, soak._passed)
 
 
+@_mutant('no benefit is one', Rule.NO_SPREAD, without_gain=True)
 def _no_benefit_is_one(patch: Patch) -> None:
     patch.everywhere(
         soak._without_benefit,
@@ -656,19 +803,31 @@ def _no_benefit_is_one(patch: Patch) -> None:
     )
 
 
+@_mutant('no benefit is anyones', Rule.NO_SPREAD, without_gain=True)
 def _no_purpose(patch: Patch) -> None:
     """Others follow, whatever gain was expected."""
     patch.everywhere(planned_batches.without_gain, lambda request: Inconclusive.PROMOTE)
 
 
+@_mutant('batch before the verdict', Rule.VERDICT_FIRST)
 def _soak_skipped(patch: Patch) -> None:
     patch.attribute(machine, 'watched_batch', lambda state: None)
 
 
-def _crash_in_the_soak_ignored(patch: Patch) -> None:
-    patch.never(soak.lost_process)
+_mutant(
+    'crash in the soak ignored',
+    Rule.SAME_PROCESS,
+    ChaosEvent.OSD_DIES,
+    ChaosEvent.RESTARTED_BY_HAND,
+    ChaosEvent.HOST_DIES,
+    ChaosEvent.CRASHES,
+    at=(Moment.SOAKING, Moment.JUDGING),
+)(never(soak.lost_process))
 
 
+@_mutant(
+    'soak without the nonce', Rule.SAME_PROCESS, ChaosEvent.RESTARTED_BY_HAND, at=(Moment.SOAKING,)
+)
 def _soak_without_nonce(patch: Patch) -> None:
     def by_up_only(state: Any, batch: Any, cluster: Any) -> Any:
         up = {info.osd_id for info in cluster.osds if info.up}
@@ -678,10 +837,12 @@ def _soak_without_nonce(patch: Patch) -> None:
     patch.everywhere(soak.lost_process, by_up_only)
 
 
+@_mutant('passes without data', Rule.MEASURED, ChaosEvent.CLIENTS_STOP)
 def _passes_without_data(patch: Patch) -> None:
     patch.everywhere(verdict.judge, lambda *_, **__: Judgement(Verdict.NO_WORSE))
 
 
+@_mutant('inconclusive is a pass', Rule.MEASURED, ChaosEvent.CLIENTS_STOP)
 def _inconclusive_is_a_pass(patch: Patch) -> None:
     ends = judge_records.ends_with
 
@@ -700,6 +861,7 @@ def _inconclusive_is_a_pass(patch: Patch) -> None:
     patch.everywhere(judged, judged_as_passed)
 
 
+@_mutant('started during another', Rule.ONE_AT_A_TIME)
 def _started_during_another(patch: Patch) -> None:
     """The next one is started while the previous one settles."""
     settle = osd_step._settling
@@ -714,6 +876,7 @@ def _started_during_another(patch: Patch) -> None:
     patch.everywhere(settle, hurried)
 
 
+@_mutant('started while another is checked', Rule.ONE_AT_A_TIME)
 def _started_while_another_is_checked(patch: Patch) -> None:
     check = osd_step._checking
 
@@ -729,15 +892,18 @@ def _started_while_another_is_checked(patch: Patch) -> None:
 # -- the end
 
 
+@_mutant('history not recorded', Rule.RECORDED)
 def _history_not_recorded(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_conclude', lambda self, state: None)
 
 
+@_mutant('outcome not recorded', Rule.RECORDED)
 def _outcome_not_recorded(patch: Patch) -> None:
     record = history.record_of
     patch.everywhere(record, lambda state: replace(record(state), outcome=Outcome.WAITING))
 
 
+@_mutant('abort leaves an OSD in flight', Rule.ALL_OR_NONE, ChaosEvent.ABORT)
 def _abort_leaves_an_osd_in_flight(patch: Patch) -> None:
     _abort_ends_at_once(patch, Direction.FORWARD)
 
@@ -753,6 +919,12 @@ def _abort_ends_at_once(patch: Patch, direction: Direction) -> None:
     patch.everywhere(aborted, at_once)
 
 
+@_mutant(
+    'recovery must be stored to begin',
+    Rule.STARTS_AGAIN,
+    ChaosEvent.STORE_REFUSES,
+    at=(Moment.RESTARTING,),
+)
 def _recovery_must_be_stored_to_begin(patch: Patch) -> None:
     follow = osd_step.must_not_wait
 
@@ -763,29 +935,47 @@ def _recovery_must_be_stored_to_begin(patch: Patch) -> None:
     patch.everywhere(follow, stored_first)
 
 
+@_mutant(
+    'failure leaves others changed',
+    Rule.ALL_OR_NONE,
+    ChaosEvent.BREAKS,
+    ChaosEvent.STUBBORN,
+    ChaosEvent.OVERRULED,
+    ChaosEvent.CRASHES,
+)
 def _failure_leaves_others_changed(patch: Patch) -> None:
     patch.everywhere(
         rollback._after_recovery, lambda state, ending: Step(records.ended(state, ending))
     )
 
 
-def _no_alarm(patch: Patch) -> None:
-    patch.never(announce.why_failed)
+_mutant('no alarm', Rule.ALARM)(never(announce.why_failed))
 
 
-def _no_alarm_while_waiting(patch: Patch) -> None:
-    patch.never(announce.why_waiting)
+_mutant(
+    'no alarm while waiting',
+    Rule.ALARM,
+    ChaosEvent.ORCHESTRATOR_GONE,
+    ChaosEvent.ORCHESTRATOR_IDLE,
+    ChaosEvent.ORCHESTRATOR_WRONG,
+    ChaosEvent.OVERRULED,
+    ChaosEvent.STUBBORN,
+    ChaosEvent.CLIENTS_STOP,
+)(never(announce.why_waiting))
 
 
+@_mutant('leftovers not reported', Rule.OFFER_IS_VALID, ChaosEvent.ABORT, ChaosEvent.SETS_ALL)
 def _leftovers_not_reported(patch: Patch) -> None:
     patch.everywhere(rollback.describe_leftovers, lambda state, entries: state)
 
 
+@_mutant('refusal not reported', Rule.OFFER_IS_VALID, ChaosEvent.SETS_ALL, ChaosEvent.SETS_OSD)
 def _refusal_not_reported(patch: Patch) -> None:
     reported = rollback.describe_leftovers
     patch.everywhere(reported, lambda state, entries: reported(state, {} if entries else entries))
 
 
+@_mutant('waits for ever', Rule.ENDS)
 def _waits_forever(patch: Patch) -> None:
     """An awaited request is not repeated."""
     dispatch = machine._dispatch
@@ -801,6 +991,7 @@ def _waits_forever(patch: Patch) -> None:
     patch.everywhere(dispatch, stuck)
 
 
+@_mutant('collapse never ends', Rule.ENDS)
 def _collapse_never_ends(patch: Patch) -> None:
     patch.everywhere(collapse.collapse, lambda rules_, state, seen: Step(state))
 
@@ -808,6 +999,14 @@ def _collapse_never_ends(patch: Patch) -> None:
 # -- managers and requests
 
 
+@_mutant(
+    'takes over without a sample',
+    Rule.OBSERVES_FIRST,
+    ChaosEvent.FAIL_OVER,
+    ChaosEvent.KILLED_AFTER_A_WRITE,
+    ChaosEvent.KILLED_BEFORE_A_WRITE,
+    ChaosEvent.MODULE_RELOADED,
+)
 def _takes_over_without_a_sample(patch: Patch) -> None:
     step = machine.Machine.step
 
@@ -817,6 +1016,14 @@ def _takes_over_without_a_sample(patch: Patch) -> None:
     patch.attribute(machine.Machine, 'step', at_once)
 
 
+@_mutant(
+    'observes too briefly',
+    Rule.OBSERVES_FIRST,
+    ChaosEvent.FAIL_OVER,
+    ChaosEvent.KILLED_AFTER_A_WRITE,
+    ChaosEvent.KILLED_BEFORE_A_WRITE,
+    ChaosEvent.MODULE_RELOADED,
+)
 def _observes_too_briefly(patch: Patch) -> None:
     step = machine.Machine.step
 
@@ -826,15 +1033,18 @@ def _observes_too_briefly(patch: Patch) -> None:
     patch.attribute(machine.Machine, 'step', hasty)
 
 
+@_mutant('any name means the last', Rule.REQUESTS, ChaosEvent.ROLLBACK_UNKNOWN)
 def _any_name_means_the_last(patch: Patch) -> None:
     rollout = driver.Driver._rollout
     patch.attribute(driver.Driver, '_rollout', lambda self, name: rollout(self, None))
 
 
+@_mutant('second rollout accepted', Rule.REQUESTS, ChaosEvent.APPLY_ANOTHER)
 def _second_rollout_accepted(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_refuse_while_running', lambda self: None)
 
 
+@_mutant('queries every OSD', Rule.BOUNDED_TICK)
 def _queries_every_osd(patch: Patch) -> None:
     needs = machine._needs
 
@@ -846,16 +1056,18 @@ def _queries_every_osd(patch: Patch) -> None:
     patch.everywhere(needs, of_all)
 
 
+@_mutant('queries needlessly', Rule.BOUNDED_TICK)
 def _queries_needlessly(patch: Patch) -> None:
     """At each step monitors are queried for the entry of every OSD."""
 
     def everything(state: Any, *_: Any) -> Needs:
         ids = tuple(osd.osd_id for osd in state.osds) * 20
-        return Needs(running=ids[:1], ok_to_stop=ids[:1], resolved=ids, orchestrator=True)
+        return Needs(running=ids, ok_to_stop=ids[:1], orchestrator=True)
 
     patch.everywhere(machine._needs, everything)
 
 
+@_mutant('begins at once by itself', Rule.NOT_UNASKED)
 def _starts_automatically_at_once(patch: Patch) -> None:
     decide = automatic.decide
 
@@ -868,588 +1080,30 @@ def _starts_automatically_at_once(patch: Patch) -> None:
     patch.attribute(automatic, 'decide', hurried)
 
 
+@_mutant('repeats what failed', Rule.NOT_UNASKED)
 def _repeats_what_failed(patch: Patch) -> None:
     patch.never(automatic._why_nothing)
     patch.never(automatic._is_same, answer=False)
 
 
-_BACK = tuple(moment for moment in Moment if moment.value.startswith('rolling back'))
-
-MUTANTS = (
-    Mutant('flags and health ignored', 'gates', Rule.GATES, _flags_and_health_ignored),
-    Mutant('placement groups ignored', 'gates', Rule.GATES, _groups_ignored),
-    Mutant('gates not checked again', 'gates', Rule.GATES, _gates_not_checked_before_restart),
-    Mutant(
-        'ok-to-stop skipped',
-        'ok-to-stop',
-        Rule.OK_TO_STOP,
-        _ok_to_stop_skipped,
-        (ChaosEvent.REFUSES_OK_TO_STOP,),
-    ),
-    Mutant(
-        'no answer is yes',
-        'ok-to-stop',
-        Rule.OK_TO_STOP,
-        _ok_to_stop_unanswered,
-        (ChaosEvent.REFUSES_OK_TO_STOP,),
-    ),
-    Mutant(
-        'upgrade ignored',
-        'upgrade',
-        Rule.NO_UPGRADE,
-        _upgrade_ignored,
-        (
-            ChaosEvent.UPGRADE_BEGINS,
-            ChaosEvent.OF_ANOTHER_RELEASE,
-        ),
-    ),
-    Mutant(
-        'mixed versions ignored',
-        'upgrade',
-        Rule.NO_UPGRADE,
-        _mixed_versions_ignored,
-        (ChaosEvent.OF_ANOTHER_RELEASE,),
-    ),
-    Mutant(
-        'no_reports_reason',
-        'reports',
-        Rule.REPORTS_ARRIVE,
-        _silence_ignored,
-        (ChaosEvent.REPORTS_STOP,),
-    ),
-    Mutant(
-        'reports not needed',
-        'reports',
-        Rule.REPORTS_ARRIVE,
-        _reports_not_needed,
-        (ChaosEvent.REPORTS_STOP,),
-    ),
-    *(
-        Mutant(name, 'samples', Rule.SAMPLED, plant, (ChaosEvent.SAMPLES_STOP,))
-        for name, plant in (
-            ('samples not needed', _samples_not_needed),
-            ('samples only of the canary', _samples_only_of_the_canary),
-            ('samples only before the canary', _samples_only_before_the_canary),
-        )
-    ),
-    Mutant(
-        'settling takes 5 s',
-        'reports',
-        Rule.GATES,
-        _settling_fixed,
-        (ChaosEvent.REPORTS_ARE_RARE,),
-    ),
-    Mutant(
-        'no OSD has to report',
-        'reports',
-        Rule.GATES,
-        _no_report_is_needed,
-        (ChaosEvent.REPORTS_ARE_RARE,),
-    ),
-    Mutant(
-        'mode not checked',
-        'mode',
-        Rule.MODE,
-        _mode_not_checked,
-        (
-            ChaosEvent.MODE_OFF,
-            ChaosEvent.MODE_OFF_IN_A_WRITE,
-        ),
-    ),
-    Mutant(
-        'switch ignored in a tick',
-        'mode',
-        Rule.MODE,
-        _switch_ignored,
-        (ChaosEvent.MODE_OFF_IN_A_WRITE,),
-    ),
-    Mutant(
-        'pause holds nothing',
-        'pause',
-        Rule.PAUSE_HOLDS,
-        _pause_holds_nothing,
-        (
-            ChaosEvent.PAUSE,
-            ChaosEvent.OTHER_OPERATOR_PAUSES,
-        ),
-    ),
-    Mutant(
-        'pause ignored back',
-        'rollback while paused',
-        Rule.PAUSE_HOLDS,
-        _pause_ignored_in_rollback,
-        (
-            ChaosEvent.PAUSE,
-            ChaosEvent.OTHER_OPERATOR_PAUSES,
-        ),
-        _BACK,
-    ),
-    Mutant(
-        'pause lost',
-        'pause lost',
-        Rule.PAUSE_HOLDS,
-        _pause_lost_where_an_osd_fails,
-        (
-            ChaosEvent.PAUSE,
-            ChaosEvent.OTHER_OPERATOR_PAUSES,
-        ),
-        (Moment.RESTARTING, Moment.CHECKING),
-    ),
-    Mutant('window ignored', 'window', Rule.WINDOW, _window_ignored, (ChaosEvent.WINDOW_CLOSES,)),
-    Mutant(
-        'window for the canary',
-        'window',
-        Rule.WINDOW,
-        _window_only_for_the_canary,
-        (ChaosEvent.WINDOW_CLOSES,),
-    ),
-    Mutant(
-        'daily limit ignored',
-        'daily limit',
-        Rule.DAILY_LIMIT,
-        _daily_limit_ignored,
-        (ChaosEvent.DAILY_LIMIT,),
-    ),
-    Mutant(
-        'restarts not counted',
-        'daily limit',
-        Rule.DAILY_LIMIT,
-        _restarts_not_counted,
-        (ChaosEvent.DAILY_LIMIT,),
-    ),
-    Mutant(
-        'second restart',
-        'second restart',
-        Rule.ONE_OUTSTANDING,
-        _second_concurrent_restart,
-        (ChaosEvent.ORCHESTRATOR_LATE,),
-    ),
-    Mutant(
-        'request forgotten',
-        'second restart',
-        Rule.ONE_OUTSTANDING,
-        _request_forgotten,
-        (ChaosEvent.ORCHESTRATOR_LATE,),
-    ),
-    Mutant(
-        'killed while starting',
-        'restart',
-        Rule.BOUNDED_DOWNTIME,
-        _killed_while_starting,
-        (ChaosEvent.STARTS_SLOWLY,),
-    ),
-    Mutant(
-        'requested every minute',
-        'restart',
-        Rule.STOPS,
-        _killed_while_starting,
-        (ChaosEvent.STARTS_SLOWLY,),
-    ),
-    Mutant(
-        'killed shortly before it is up',
-        'restart',
-        Rule.BOUNDED_DOWNTIME,
-        _killed_shortly_before_it_is_up,
-        (ChaosEvent.STARTS_SLOWLY,),
-    ),
-    Mutant(
-        'waits for what does not start',
-        'restart',
-        Rule.STARTS_AGAIN,
-        _waits_for_an_osd_that_does_not_start,
-    ),
-    Mutant('never gives up', 'restart', Rule.STARTS_AGAIN, _never_gives_up),
-    Mutant(
-        'recovery waits for the store',
-        'store',
-        Rule.STARTS_AGAIN,
-        lambda patch: patch.never(osd_step.must_not_wait, answer=False),
-        (ChaosEvent.STORE_REFUSES,),
-        (Moment.RESTARTING,),
-    ),
-    Mutant(
-        'recovery must be stored to begin',
-        'store',
-        Rule.STARTS_AGAIN,
-        _recovery_must_be_stored_to_begin,
-        (ChaosEvent.STORE_REFUSES,),
-        (Moment.RESTARTING,),
-    ),
-    Mutant(
-        'abort ends a recovery at once',
-        'abort',
-        Rule.NOT_ABANDONED,
-        lambda patch: _abort_ends_at_once(patch, Direction.RECOVER),
-        (ChaosEvent.ABORT,),
-        (Moment.RECOVER_RESTORING,),
-    ),
-    Mutant(
-        'a second abort ends it at once',
-        'abort',
-        Rule.NOT_ABANDONED,
-        lambda patch: patch.never(machine.refuse_while_deadly),
-        (ChaosEvent.ABORT,),
-        (Moment.RECOVER_RESTORING,),
-    ),
-    Mutant(
-        'abort ends a rollback at once',
-        'abort',
-        Rule.NOT_ABANDONED,
-        lambda patch: _abort_ends_at_once(patch, Direction.BACK),
-        (ChaosEvent.ABORT,),
-        (Moment.BACK_ENTRIES,),
-    ),
-    Mutant(
-        'restarted again and again',
-        'restart',
-        Rule.STOPS,
-        _restarted_again_and_again,
-        (ChaosEvent.STUBBORN,),
-    ),
-    Mutant(
-        'process_lost without the nonce',
-        'nonce',
-        Rule.RUNS_NEW_OPTIONS,
-        _lost_without_nonce,
-        (ChaosEvent.RESTARTED_BY_HAND,),
-        (Moment.CHECKING, Moment.SETTLING),
-    ),
-    Mutant(
-        'gates open while one is down', 'gates', Rule.ONE_DOWN, _down_osds_do_not_close_the_gate
-    ),
-    Mutant('two at once in a rollback', 'rollback', Rule.ONE_DOWN, _two_at_once_in_rollback),
-    Mutant(
-        'profile check left out',
-        'profile check',
-        Rule.RUNS_NEW_OPTIONS,
-        _profile_check_skipped,
-        (ChaosEvent.STUBBORN,),
-    ),
-    Mutant(
-        'any value accepted',
-        'profile check',
-        Rule.RUNS_NEW_OPTIONS,
-        _any_value_accepted_forward,
-        (ChaosEvent.STUBBORN,),
-    ),
-    Mutant(
-        'any source accepted back',
-        'source',
-        Rule.UNDO_EXACT,
-        _any_source_accepted_in_rollback,
-        (
-            ChaosEvent.STUBBORN,
-            ChaosEvent.OVERRULED,
-        ),
-    ),
-    Mutant('back without restarts', 'rollback', Rule.UNDO_EXACT, _back_without_restarts),
-    Mutant(
-        'ceph.conf ignored',
-        'source',
-        Rule.STORE_DECIDES,
-        _elsewhere_ignored,
-        (ChaosEvent.NEXT_OVERRULED,),
-    ),
-    Mutant(
-        'ceph.conf is the store',
-        'source',
-        Rule.STORE_DECIDES,
-        _file_counts_as_the_store,
-        (ChaosEvent.NEXT_OVERRULED,),
-    ),
-    Mutant('not saved before', 'no save before act', Rule.SAVED_BEFORE, _not_saved_before),
-    Mutant('saved one behind', 'no save before act', Rule.SAVED_BEFORE, _saved_one_behind),
-    Mutant(
-        'others overwritten',
-        'entries of others',
-        Rule.OPERATOR_WINS,
-        _entries_of_others_overwritten,
-        (
-            ChaosEvent.SETS_OSD,
-            ChaosEvent.SETS_ALL,
-        ),
-    ),
-    Mutant(
-        'other string not watched',
-        'entries of others',
-        Rule.OPERATOR_WINS,
-        _other_string_not_watched,
-        (ChaosEvent.SETS_OTHER_STRING,),
-    ),
-    Mutant(
-        'always the main option',
-        'the other option',
-        Rule.AS_REQUESTED,
-        _always_the_main_option,
-    ),
-    Mutant(
-        'rollback over others',
-        'entries of others',
-        Rule.OPERATOR_WINS,
-        _rollback_over_others,
-        (
-            ChaosEvent.SETS_OSD,
-            ChaosEvent.SETS_ALL,
-        ),
-    ),
-    Mutant(
-        'undo forgets shared entries',
-        'undo that forgets',
-        Rule.UNDO_EXACT,
-        _undo_forgets_shared_entries,
-    ),
-    Mutant('undo removes', 'undo that forgets', Rule.UNDO_EXACT, _undo_removes),
-    Mutant('entry of the wrong OSD', 'wrong OSD', Rule.AS_REQUESTED, _wrong_osds_entry),
-    Mutant('wrong OSD restarted', 'wrong OSD', Rule.SAVED_BEFORE, _wrong_osd_restarted),
-    Mutant('another value written', 'wrong value', Rule.AS_REQUESTED, _other_value_written),
-    Mutant('masked entry for all', 'masks', Rule.NO_MASKS, _masked_entry_for_all),
-    Mutant('masked entry for one', 'masks', Rule.NO_MASKS, _masked_entry_for_one),
-    Mutant(
-        'collapse on an undecided OSD',
-        'collapse',
-        Rule.NO_OUTSIDER,
-        _collapse_on_an_undecided_osd,
-        (
-            ChaosEvent.JOINS,
-            ChaosEvent.ANOTHER_CLASS_JOINS,
-            ChaosEvent.REPLACED,
-        ),
-    ),
-    Mutant(
-        'outsiders not refused',
-        'admission',
-        Rule.NO_OUTSIDER,
-        _outsiders_not_refused,
-        changes=(Change.REACHES_OTHERS,),
-    ),
-    Mutant('own entries stay', 'collapse', Rule.END_AS_PLANNED, _collapse_forgets_own_entries),
-    Mutant('one own entry stays', 'collapse', Rule.END_AS_PLANNED, _collapse_leaves_one),
-    Mutant(
-        'identity not checked',
-        'identity',
-        Rule.SAME_OSD,
-        _identity_not_checked,
-        (
-            ChaosEvent.REPLACED,
-            ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
-        ),
-    ),
-    Mutant(
-        'only the class is compared',
-        'identity',
-        Rule.SAME_OSD,
-        _only_the_class_tells,
-        (ChaosEvent.REPLACED,),
-    ),
-    Mutant(
-        'down is away',
-        'left behind',
-        Rule.LEFT_CORRECTLY,
-        _any_down_osd_is_absent,
-        (ChaosEvent.OSD_DIES, ChaosEvent.HOST_DIES, ChaosEvent.CRASHES, ChaosEvent.BREAKS),
-    ),
-    Mutant(
-        'a new process is another OSD',
-        'left behind',
-        Rule.LEFT_CORRECTLY,
-        _any_new_process_is_another_osd,
-    ),
-    Mutant(
-        'left with its entry',
-        'left behind',
-        Rule.LEFT_CLEAN,
-        _left_behind_with_its_entry,
-        (ChaosEvent.PURGED, ChaosEvent.REPLACED, ChaosEvent.REPLACED_BY_ANOTHER_CLASS),
-    ),
-    Mutant(
-        'previous entry not restored',
-        'left behind',
-        Rule.LEFT_CLEAN,
-        _previous_entry_not_restored,
-        (ChaosEvent.PURGED, ChaosEvent.REPLACED, ChaosEvent.REPLACED_BY_ANOTHER_CLASS),
-        changes=(Change.ALL_OVER_OWN,),
-    ),
-    Mutant(
-        'nothing is named',
-        'left behind',
-        Rule.LEFT_NAMED,
-        _nothing_is_named,
-        (
-            ChaosEvent.PURGED,
-            ChaosEvent.REPLACED,
-            ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
-            ChaosEvent.DIES_AND_IS_OUT,
-        ),
-    ),
-    Mutant(
-        'a number is named',
-        'left behind',
-        Rule.LEFT_NAMED,
-        _a_number_is_named,
-        (
-            ChaosEvent.PURGED,
-            ChaosEvent.REPLACED,
-            ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
-            ChaosEvent.DIES_AND_IS_OUT,
-        ),
-    ),
-    Mutant(
-        'failed verdict passes',
-        'verdict',
-        Rule.VERDICT_FIRST,
-        _failed_verdict_passes,
-        (ChaosEvent.NEW_IS_SLOW,),
-    ),
-    Mutant('no benefit is one', 'verdict', Rule.NO_SPREAD, _no_benefit_is_one, without_gain=True),
-    Mutant('no benefit is anyones', 'verdict', Rule.NO_SPREAD, _no_purpose, without_gain=True),
-    Mutant(
-        'batch before the verdict',
-        'batch started before verdict',
-        Rule.VERDICT_FIRST,
-        _soak_skipped,
-    ),
-    Mutant(
-        'crash in the soak ignored',
-        'soak',
-        Rule.SAME_PROCESS,
-        _crash_in_the_soak_ignored,
-        (
-            ChaosEvent.OSD_DIES,
-            ChaosEvent.RESTARTED_BY_HAND,
-            ChaosEvent.HOST_DIES,
-            ChaosEvent.CRASHES,
-        ),
-        (Moment.SOAKING, Moment.JUDGING),
-    ),
-    Mutant(
-        'soak without the nonce',
-        'soak',
-        Rule.SAME_PROCESS,
-        _soak_without_nonce,
-        (ChaosEvent.RESTARTED_BY_HAND,),
-        (Moment.SOAKING,),
-    ),
-    Mutant(
-        'passes without data',
-        'verdict',
-        Rule.MEASURED,
-        _passes_without_data,
-        (ChaosEvent.CLIENTS_STOP,),
-    ),
-    Mutant(
-        'inconclusive is a pass',
-        'verdict',
-        Rule.MEASURED,
-        _inconclusive_is_a_pass,
-        (ChaosEvent.CLIENTS_STOP,),
-    ),
-    Mutant('started during another', 'order', Rule.ONE_AT_A_TIME, _started_during_another),
-    Mutant(
-        'started while another is checked',
-        'order',
-        Rule.ONE_AT_A_TIME,
-        _started_while_another_is_checked,
-    ),
-    Mutant('history not recorded', 'history', Rule.RECORDED, _history_not_recorded),
-    Mutant('outcome not recorded', 'history', Rule.RECORDED, _outcome_not_recorded),
-    Mutant(
-        'abort leaves an OSD in flight',
-        'abort',
-        Rule.ALL_OR_NONE,
-        _abort_leaves_an_osd_in_flight,
-        (ChaosEvent.ABORT,),
-    ),
-    Mutant(
-        'failure leaves others changed',
-        'rollback',
-        Rule.ALL_OR_NONE,
-        _failure_leaves_others_changed,
-        (
-            ChaosEvent.BREAKS,
-            ChaosEvent.STUBBORN,
-            ChaosEvent.OVERRULED,
-            ChaosEvent.CRASHES,
-        ),
-    ),
-    Mutant('no alarm', 'no alarm', Rule.ALARM, _no_alarm),
-    Mutant(
-        'no alarm while waiting',
-        'no alarm',
-        Rule.ALARM,
-        _no_alarm_while_waiting,
-        (
-            ChaosEvent.ORCHESTRATOR_GONE,
-            ChaosEvent.ORCHESTRATOR_IDLE,
-            ChaosEvent.ORCHESTRATOR_WRONG,
-            ChaosEvent.OVERRULED,
-            ChaosEvent.STUBBORN,
-            ChaosEvent.CLIENTS_STOP,
-        ),
-    ),
-    Mutant(
-        'leftovers not reported',
-        'leftovers',
-        Rule.OFFER_IS_VALID,
-        _leftovers_not_reported,
-        (
-            ChaosEvent.ABORT,
-            ChaosEvent.SETS_ALL,
-        ),
-    ),
-    Mutant(
-        'refusal not reported',
-        'leftovers',
-        Rule.OFFER_IS_VALID,
-        _refusal_not_reported,
-        (
-            ChaosEvent.SETS_ALL,
-            ChaosEvent.SETS_OSD,
-        ),
-    ),
-    Mutant('waits for ever', 'waiting', Rule.ENDS, _waits_forever),
-    Mutant('collapse never ends', 'waiting', Rule.ENDS, _collapse_never_ends),
-    Mutant(
-        'takes over without a sample',
-        'takeover',
-        Rule.OBSERVES_FIRST,
-        _takes_over_without_a_sample,
-        (
-            ChaosEvent.FAIL_OVER,
-            ChaosEvent.KILLED_AFTER_A_WRITE,
-            ChaosEvent.KILLED_BEFORE_A_WRITE,
-            ChaosEvent.MODULE_RELOADED,
-        ),
-    ),
-    Mutant(
-        'observes too briefly',
-        'takeover',
-        Rule.OBSERVES_FIRST,
-        _observes_too_briefly,
-        (
-            ChaosEvent.FAIL_OVER,
-            ChaosEvent.KILLED_AFTER_A_WRITE,
-            ChaosEvent.KILLED_BEFORE_A_WRITE,
-            ChaosEvent.MODULE_RELOADED,
-        ),
-    ),
-    Mutant(
-        'any name means the last',
-        'requests',
-        Rule.REQUESTS,
-        _any_name_means_the_last,
-        (ChaosEvent.ROLLBACK_UNKNOWN,),
-    ),
-    Mutant(
-        'second rollout accepted',
-        'requests',
-        Rule.REQUESTS,
-        _second_rollout_accepted,
-        (ChaosEvent.APPLY_ANOTHER,),
-    ),
-    Mutant('queries every OSD', 'cost of a tick', Rule.BOUNDED_TICK, _queries_every_osd),
-    Mutant('queries needlessly', 'cost of a tick', Rule.BOUNDED_TICK, _queries_needlessly),
-    Mutant(
-        'begins at once by itself', 'auto-apply', Rule.NOT_UNASKED, _starts_automatically_at_once
-    ),
-    Mutant('repeats what failed', 'auto-apply', Rule.NOT_UNASKED, _repeats_what_failed),
-)
+_mutant(
+    'recovery waits for the store',
+    Rule.STARTS_AGAIN,
+    ChaosEvent.STORE_REFUSES,
+    at=(Moment.RESTARTING,),
+)(lambda patch: patch.never(osd_step.must_not_wait, answer=False))
+_mutant(
+    'abort ends a recovery at once',
+    Rule.NOT_ABANDONED,
+    ChaosEvent.ABORT,
+    at=(Moment.RECOVER_RESTORING,),
+)(lambda patch: _abort_ends_at_once(patch, Direction.RECOVER))
+_mutant(
+    'a second abort ends it at once',
+    Rule.NOT_ABANDONED,
+    ChaosEvent.ABORT,
+    at=(Moment.RECOVER_RESTORING,),
+)(lambda patch: patch.never(machine.refuse_while_deadly))
+_mutant(
+    'abort ends a rollback at once', Rule.NOT_ABANDONED, ChaosEvent.ABORT, at=(Moment.BACK_ENTRIES,)
+)(lambda patch: _abort_ends_at_once(patch, Direction.BACK))

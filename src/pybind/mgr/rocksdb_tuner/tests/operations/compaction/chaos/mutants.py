@@ -7,10 +7,9 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from rocksdb_tuner.operations import gates
 from rocksdb_tuner.operations.compaction import driver, machine, records, rules
-from rocksdb_tuner.operations.compaction.driver import CampaignStorage
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
 from rocksdb_tuner.operations.reported import ReportedSince
-from rocksdb_tuner.tests.chaos.mutants import Patch
+from rocksdb_tuner.tests.chaos.mutants import Patch, Plant, never
 
 from .schedule import ChaosEvent, Schedule
 from .watch import Rule
@@ -20,13 +19,33 @@ class Mutant(NamedTuple):
     name: str
     #: The rule that catches it.
     rule: Rule
-    plant: Callable[[Patch], None]
+    plant: Plant
     #: Without any of these a schedule hardly shows it; empty: any schedule may.
     shown_by: tuple[ChaosEvent, ...] = ()
 
     def may_show(self, planned: Schedule) -> bool:
         events = {planned.event for chain in planned.events for planned in chain}
         return not self.shown_by or not events.isdisjoint(self.shown_by)
+
+
+_TAKEOVERS = (
+    ChaosEvent.FAIL_OVER,
+    ChaosEvent.KILLED_AFTER_A_WRITE,
+    ChaosEvent.KILLED_BEFORE_A_WRITE,
+)
+_HOLDS = (ChaosEvent.FLAG, ChaosEvent.UNHEALTHY, ChaosEvent.UPGRADE_BEGINS, ChaosEvent.OSD_DIES)
+_NOT_STARTED = (ChaosEvent.LOSES_COMMANDS, ChaosEvent.REFUSES_COMMANDS, ChaosEvent.COMMAND_LOST)
+MUTANTS: list[Mutant] = []
+
+
+def _mutant(name: str, rule: Rule, *shown_by: ChaosEvent) -> Callable[[Plant], Plant]:
+    """Add what it decorates to `MUTANTS`."""
+
+    def add(plant: Plant) -> Plant:
+        MUTANTS.append(Mutant(name, rule, plant, shown_by))
+        return plant
+
+    return add
 
 
 def _view_of(patch: Patch, change: Callable[[Any], Any]) -> None:
@@ -46,6 +65,7 @@ def _cluster_of(patch: Patch, **changes: Any) -> None:
 # -- how many at once
 
 
+@_mutant('any number at once', Rule.LIMIT)
 def _any_number_at_once(patch: Patch) -> None:
     def next_pending(state: CampaignState, _: Any) -> Any:
         return next((o for o in state.osds if o.step is CompactionStep.PENDING), None)
@@ -53,6 +73,7 @@ def _any_number_at_once(patch: Patch) -> None:
     patch.everywhere(machine._following, next_pending)
 
 
+@_mutant('domains of the plan', Rule.LIMIT, ChaosEvent.MOVED, ChaosEvent.REPLACED)
 def _domains_of_the_plan(patch: Patch) -> None:
     patch.everywhere(
         rules.together,
@@ -60,6 +81,7 @@ def _domains_of_the_plan(patch: Patch) -> None:
     )
 
 
+@_mutant('over once it started', Rule.LIMIT)
 def _done_once_started(patch: Patch) -> None:
     """A compaction that was seen to run counts as over."""
     watched = machine.watch
@@ -72,6 +94,7 @@ def _done_once_started(patch: Patch) -> None:
     patch.everywhere(watched, hasty)
 
 
+@_mutant('two from the first on', Rule.FIRST_ALONE)
 def _two_from_the_first_on(patch: Patch) -> None:
     following = machine._following
 
@@ -85,6 +108,7 @@ def _two_from_the_first_on(patch: Patch) -> None:
 _DONE = CompactionStep.DONE
 
 
+@_mutant('the first is done early', Rule.FIRST_ALONE)
 def _first_counts_as_done_while_it_settles(patch: Patch) -> None:
     patch.attribute(machine, 'FINISHED', frozenset(CompactionStep) - {CompactionStep.PENDING})
 
@@ -92,6 +116,7 @@ def _first_counts_as_done_while_it_settles(patch: Patch) -> None:
 # -- whether it ran
 
 
+@_mutant('an answer is enough', Rule.COMPACTED)
 def _answer_counts_as_done(patch: Patch) -> None:
     """A requested compaction counts as done at the next sample, whatever its counters are."""
     watched = machine.watch
@@ -104,6 +129,7 @@ def _answer_counts_as_done(patch: Patch) -> None:
     patch.everywhere(watched, believed)
 
 
+@_mutant('not started is over', Rule.COMPACTED, *_NOT_STARTED)
 def _previous_counters_dropped(patch: Patch) -> None:
     asked = machine._not_started
 
@@ -116,10 +142,12 @@ def _previous_counters_dropped(patch: Patch) -> None:
 # -- gates
 
 
+@_mutant('no room is room', Rule.HAS_ROOM, ChaosEvent.DB_IS_FULL)
 def _ignores_missing_space(patch: Patch) -> None:
     _view_of(patch, lambda view: replace(view, total_bytes=dict.fromkeys(view.used_bytes, 1 << 60)))
 
 
+@_mutant('room for a half', Rule.HAS_ROOM, ChaosEvent.DB_IS_FULL)
 def _accepts_half_the_space(patch: Patch) -> None:
     _view_of(
         patch,
@@ -127,6 +155,7 @@ def _accepts_half_the_space(patch: Patch) -> None:
     )
 
 
+@_mutant('unknown is room', Rule.GUARDS_KNOWN, ChaosEvent.OSD_NOT_SAMPLED)
 def _unknown_db_has_room(patch: Patch) -> None:
     def guessed(view: Any) -> Any:
         small = dict.fromkeys(view.total_bytes, 1)
@@ -135,35 +164,37 @@ def _unknown_db_has_room(patch: Patch) -> None:
     _view_of(patch, guessed)
 
 
+@_mutant('unknown is fast', Rule.GUARDS_KNOWN, ChaosEvent.WRITES_NOT_SAMPLED)
 def _unknown_writes_are_fast(patch: Patch) -> None:
     _view_of(patch, lambda view: replace(view, unmeasured=frozenset()))
 
 
-def _flags_and_health_ignored(patch: Patch) -> None:
-    patch.never(gates._held_cluster)
+_mutant('flags and health ignored', Rule.GATES, ChaosEvent.FLAG, ChaosEvent.UNHEALTHY)(
+    never(gates._held_cluster)
+)
 
 
-def _upgrade_ignored(patch: Patch) -> None:
-    patch.never(gates._upgrade)
+_mutant('upgrade ignored', Rule.GATES, ChaosEvent.UPGRADE_BEGINS)(never(gates._upgrade))
 
 
-def _gates_skipped(patch: Patch) -> None:
-    patch.never(gates.closed_gate)
+_mutant('gates left out', Rule.GATES)(never(gates.closed_gate))
 
 
+@_mutant('no_reports_reason', Rule.REPORTS_ARRIVE, ChaosEvent.REPORTS_STOP)
 def _silence_ignored(patch: Patch) -> None:
     _cluster_of(patch, no_reports_reason=None)
 
 
+@_mutant('reports not needed', Rule.REPORTS_ARRIVE, ChaosEvent.REPORTS_STOP)
 def _silence_ignored_for_unstarted(patch: Patch) -> None:
     closed = gates.closed_gate
     patch.everywhere(closed, lambda seen, n: closed(replace(seen, no_reports_reason=None), n))
 
 
-def _clients_ignored(patch: Patch) -> None:
-    patch.never(machine._slower)
+_mutant('clients ignored', Rule.CLIENTS_FIRST, ChaosEvent.CLIENTS_SLOW)(never(machine._slower))
 
 
+@_mutant('ten times is usual', Rule.CLIENTS_FIRST, ChaosEvent.CLIENTS_SLOW)
 def _ten_times_as_slow_is_usual(patch: Patch) -> None:
     slower = machine._slower
     patch.everywhere(
@@ -171,10 +202,12 @@ def _ten_times_as_slow_is_usual(patch: Patch) -> None:
     )
 
 
+@_mutant('window ignored', Rule.WINDOW, ChaosEvent.WINDOW_CLOSES)
 def _window_ignored(patch: Patch) -> None:
     _cluster_of(patch, schedule_reason=None)
 
 
+@_mutant('window for the first', Rule.WINDOW, ChaosEvent.WINDOW_CLOSES)
 def _window_for_the_first(patch: Patch) -> None:
     begin = machine._start_osd
 
@@ -189,6 +222,7 @@ def _window_for_the_first(patch: Patch) -> None:
 # -- operators
 
 
+@_mutant('pause ignored', Rule.PAUSE_HOLDS, ChaosEvent.PAUSE)
 def _pause_ignored(patch: Patch) -> None:
     step, gated, probed = machine.step, machine.gated, machine.probed
 
@@ -204,6 +238,7 @@ def _pause_ignored(patch: Patch) -> None:
     patch.attribute(machine, 'probed', lambda state, *args: probed(unpaused(state), *args))
 
 
+@_mutant('pause ends with an OSD', Rule.PAUSE_HOLDS, ChaosEvent.PAUSE)
 def _pause_ends_with_an_osd(patch: Patch) -> None:
     watched = machine._next
 
@@ -217,6 +252,7 @@ def _pause_ends_with_an_osd(patch: Patch) -> None:
     patch.everywhere(watched, forgets)
 
 
+@_mutant('abort forgotten', Rule.ABORT_HOLDS, ChaosEvent.ABORT)
 def _abort_forgotten(patch: Patch) -> None:
     def pauses(state: Any, actor: str, now_s: float) -> Any:
         return replace(state, updated_s=now_s)
@@ -224,6 +260,7 @@ def _abort_forgotten(patch: Patch) -> None:
     patch.everywhere(records.aborted, pauses)
 
 
+@_mutant('asked after an abort', Rule.ABORT_HOLDS, ChaosEvent.ABORT)
 def _asks_after_abort(patch: Patch) -> None:
     not_started = machine._not_started
 
@@ -233,11 +270,13 @@ def _asks_after_abort(patch: Patch) -> None:
     patch.everywhere(not_started, again)
 
 
+@_mutant('mode ignored', Rule.MODE, ChaosEvent.MODE_OFF)
 def _mode_ignored(patch: Patch) -> None:
     _cluster_of(patch, may_act=True)
     _switch_ignored(patch)
 
 
+@_mutant('switch ignored in a tick', Rule.MODE, ChaosEvent.MODE_OFF_IN_A_WRITE)
 def _switch_ignored(patch: Patch) -> None:
     step = driver.CampaignDriver._step
 
@@ -248,10 +287,12 @@ def _switch_ignored(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, '_step', always_on)
 
 
+@_mutant('another is accepted', Rule.REQUESTS, ChaosEvent.START_ANOTHER)
 def _second_campaign_accepted(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, 'under_way', property(lambda self: False))
 
 
+@_mutant('another ends the first', Rule.REQUESTS, ChaosEvent.START_ANOTHER)
 def _second_campaign_ends_first(patch: Patch) -> None:
     start = driver.CampaignDriver.start
 
@@ -266,10 +307,12 @@ def _second_campaign_ends_first(patch: Patch) -> None:
 # -- managers
 
 
+@_mutant('acts at once', Rule.OBSERVES_FIRST, *_TAKEOVERS)
 def _acts_immediately(patch: Patch) -> None:
     _view_of(patch, lambda view: replace(view, watched_s=1e9))
 
 
+@_mutant('observes too briefly', Rule.OBSERVES_FIRST, *_TAKEOVERS)
 def _observes_too_briefly(patch: Patch) -> None:
     step = machine.step
 
@@ -279,6 +322,7 @@ def _observes_too_briefly(patch: Patch) -> None:
     patch.everywhere(step, hasty)
 
 
+@_mutant('time of day', Rule.OBSERVES_FIRST, ChaosEvent.CLOCK_FORWARD)
 def _uses_wall_clock(patch: Patch) -> None:
     tick = driver.CampaignDriver.tick
 
@@ -290,6 +334,7 @@ def _uses_wall_clock(patch: Patch) -> None:
     patch.attribute(ReportedSince, 'update', lambda *_: True)
 
 
+@_mutant('acts before it saves', Rule.SAVED_BEFORE)
 def _acts_before_it_saves(patch: Patch) -> None:
     step, save = driver.CampaignDriver._step, driver.CampaignDriver._save
 
@@ -305,8 +350,9 @@ def _acts_before_it_saves(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, '_step', act_before_saving)
 
 
+@_mutant('saved one behind', Rule.SAVED_BEFORE)
 def _saved_one_behind(patch: Patch) -> None:
-    save = CampaignStorage.save
+    save = driver.CampaignDriver._store
     last: list[Optional[CampaignState]] = [None]
 
     def save_older(self: Any, state: CampaignState) -> None:
@@ -314,9 +360,10 @@ def _saved_one_behind(patch: Patch) -> None:
         alike = older is not None and older.started_s == state.started_s
         save(self, older if alike and older is not None and not state.ended else state)
 
-    patch.attribute(CampaignStorage, 'save', save_older)
+    patch.attribute(driver.CampaignDriver, '_store', save_older)
 
 
+@_mutant('asks repeatedly', Rule.STOPS, *_NOT_STARTED)
 def _asks_repeatedly(patch: Patch) -> None:
     patch.everywhere(machine._not_started, lambda state, osd, *_: _retries_once(osd))
 
@@ -325,6 +372,7 @@ def _retries_once(osd: Any) -> Any:
     return machine.Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
 
 
+@_mutant('a third time', Rule.STOPS, *_NOT_STARTED)
 def _retries_twice(patch: Patch) -> None:
     not_started = machine._not_started
 
@@ -334,11 +382,13 @@ def _retries_twice(patch: Patch) -> None:
     patch.everywhere(not_started, patient)
 
 
+@_mutant('queries all', Rule.BOUNDED_TICK)
 def _queries_all(patch: Patch) -> None:
     patch.attribute(driver, 'PROBE_PERIOD_S', 0.0)
     patch.attribute(machine, 'probed', lambda state, _: tuple(o.osd_id for o in state.osds) * 4)
 
 
+@_mutant('queries at each step', Rule.BOUNDED_TICK)
 def _queries_at_each_step(patch: Patch) -> None:
     poll = driver.OsdCommandQueue.poll
 
@@ -353,6 +403,7 @@ def _queries_at_each_step(patch: Patch) -> None:
 # -- the end
 
 
+@_mutant('waits for whom it lost', Rule.ENDS, ChaosEvent.PURGED)
 def _waits_for_removed_osd(patch: Patch) -> None:
     """An OSD that is gone is waited for."""
     skipped = records.skipped
@@ -363,14 +414,15 @@ def _waits_for_removed_osd(patch: Patch) -> None:
     patch.everywhere(skipped, kept)
 
 
-def _waits_for_absent_osd(patch: Patch) -> None:
-    patch.never(rules.why_given_up)
+_mutant('waits for whom is out', Rule.ENDS, ChaosEvent.DIES_AND_IS_OUT)(never(rules.why_given_up))
 
 
+@_mutant('never ends', Rule.ENDS)
 def _never_ends(patch: Patch) -> None:
     patch.everywhere(records.concluded, lambda state: state)
 
 
+@_mutant('not recorded', Rule.RECORDED_ONCE)
 def _not_recorded(patch: Patch) -> None:
     init = driver.CampaignDriver.__init__
 
@@ -380,6 +432,7 @@ def _not_recorded(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, '__init__', reports_unknown)
 
 
+@_mutant('recorded at the begin', Rule.RECORDED_ONCE)
 def _recorded_at_start(patch: Patch) -> None:
     start = driver.CampaignDriver.start
 
@@ -391,6 +444,7 @@ def _recorded_at_start(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, 'start', too_early)
 
 
+@_mutant('lost with the manager', Rule.RECORDED_ONCE, *_TAKEOVERS)
 def _lost_in_failover(patch: Patch) -> None:
     """Another manager does not record what ended before it."""
     load = driver.CampaignDriver.load
@@ -402,138 +456,28 @@ def _lost_in_failover(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, 'load', forgets)
 
 
+@_mutant('left without a word', Rule.HAS_REASON, ChaosEvent.PURGED, ChaosEvent.REFUSES_COMMANDS)
 def _skipped_silently(patch: Patch) -> None:
     skipped = records.skipped
     patch.everywhere(skipped, lambda osd, reason: replace(skipped(osd, reason), reason=None))
 
 
+@_mutant('nothing is named', Rule.HAS_REASON, ChaosEvent.PURGED, ChaosEvent.REFUSES_COMMANDS)
 def _nothing_is_named(patch: Patch) -> None:
     end = records.concluded
     patch.everywhere(end, lambda state: replace(end(state), failure=None))
 
 
-def _no_alarm_is_raised(patch: Patch) -> None:
-    patch.never(rules.why_waiting)
+_mutant('no alarm is raised', Rule.ALARM, *_HOLDS)(never(rules.why_waiting))
 
 
+@_mutant('alarmed at once', Rule.ALARM, *_HOLDS)
 def _alarm_is_immediate(patch: Patch) -> None:
     why_waiting = rules.why_waiting
     patch.everywhere(why_waiting, lambda state, _: why_waiting(state, 1e9))
 
 
+@_mutant('any time is a wait', Rule.ALARM, *_HOLDS)
 def _any_time_counts_as_wait(patch: Patch) -> None:
     """Time without a blocker counts, too."""
     patch.attribute(driver, '_wait_key', lambda *_: 0)
-
-
-_TAKEOVERS = (
-    ChaosEvent.FAIL_OVER,
-    ChaosEvent.KILLED_AFTER_A_WRITE,
-    ChaosEvent.KILLED_BEFORE_A_WRITE,
-)
-_HOLDS = (ChaosEvent.FLAG, ChaosEvent.UNHEALTHY, ChaosEvent.UPGRADE_BEGINS, ChaosEvent.OSD_DIES)
-_NOT_STARTED = (ChaosEvent.LOSES_COMMANDS, ChaosEvent.REFUSES_COMMANDS, ChaosEvent.COMMAND_LOST)
-
-MUTANTS = (
-    Mutant('any number at once', Rule.LIMIT, _any_number_at_once),
-    Mutant(
-        'domains of the plan',
-        Rule.LIMIT,
-        _domains_of_the_plan,
-        (ChaosEvent.MOVED, ChaosEvent.REPLACED),
-    ),
-    Mutant('over once it started', Rule.LIMIT, _done_once_started),
-    Mutant('two from the first on', Rule.FIRST_ALONE, _two_from_the_first_on),
-    Mutant('the first is done early', Rule.FIRST_ALONE, _first_counts_as_done_while_it_settles),
-    Mutant('an answer is enough', Rule.COMPACTED, _answer_counts_as_done),
-    Mutant('not started is over', Rule.COMPACTED, _previous_counters_dropped, _NOT_STARTED),
-    Mutant('no room is room', Rule.HAS_ROOM, _ignores_missing_space, (ChaosEvent.DB_IS_FULL,)),
-    Mutant('room for a half', Rule.HAS_ROOM, _accepts_half_the_space, (ChaosEvent.DB_IS_FULL,)),
-    Mutant(
-        'unknown is room',
-        Rule.GUARDS_KNOWN,
-        _unknown_db_has_room,
-        (ChaosEvent.OSD_NOT_SAMPLED,),
-    ),
-    Mutant(
-        'unknown is fast',
-        Rule.GUARDS_KNOWN,
-        _unknown_writes_are_fast,
-        (ChaosEvent.WRITES_NOT_SAMPLED,),
-    ),
-    Mutant(
-        'flags and health ignored',
-        Rule.GATES,
-        _flags_and_health_ignored,
-        (ChaosEvent.FLAG, ChaosEvent.UNHEALTHY),
-    ),
-    Mutant('upgrade ignored', Rule.GATES, _upgrade_ignored, (ChaosEvent.UPGRADE_BEGINS,)),
-    Mutant('gates left out', Rule.GATES, _gates_skipped),
-    Mutant('no_reports_reason', Rule.REPORTS_ARRIVE, _silence_ignored, (ChaosEvent.REPORTS_STOP,)),
-    Mutant(
-        'reports not needed',
-        Rule.REPORTS_ARRIVE,
-        _silence_ignored_for_unstarted,
-        (ChaosEvent.REPORTS_STOP,),
-    ),
-    Mutant('clients ignored', Rule.CLIENTS_FIRST, _clients_ignored, (ChaosEvent.CLIENTS_SLOW,)),
-    Mutant(
-        'ten times is usual',
-        Rule.CLIENTS_FIRST,
-        _ten_times_as_slow_is_usual,
-        (ChaosEvent.CLIENTS_SLOW,),
-    ),
-    Mutant('window ignored', Rule.WINDOW, _window_ignored, (ChaosEvent.WINDOW_CLOSES,)),
-    Mutant('window for the first', Rule.WINDOW, _window_for_the_first, (ChaosEvent.WINDOW_CLOSES,)),
-    Mutant('pause ignored', Rule.PAUSE_HOLDS, _pause_ignored, (ChaosEvent.PAUSE,)),
-    Mutant(
-        'pause ends with an OSD', Rule.PAUSE_HOLDS, _pause_ends_with_an_osd, (ChaosEvent.PAUSE,)
-    ),
-    Mutant('abort forgotten', Rule.ABORT_HOLDS, _abort_forgotten, (ChaosEvent.ABORT,)),
-    Mutant('asked after an abort', Rule.ABORT_HOLDS, _asks_after_abort, (ChaosEvent.ABORT,)),
-    Mutant('mode ignored', Rule.MODE, _mode_ignored, (ChaosEvent.MODE_OFF,)),
-    Mutant(
-        'switch ignored in a tick', Rule.MODE, _switch_ignored, (ChaosEvent.MODE_OFF_IN_A_WRITE,)
-    ),
-    Mutant(
-        'another is accepted', Rule.REQUESTS, _second_campaign_accepted, (ChaosEvent.START_ANOTHER,)
-    ),
-    Mutant(
-        'another ends the first',
-        Rule.REQUESTS,
-        _second_campaign_ends_first,
-        (ChaosEvent.START_ANOTHER,),
-    ),
-    Mutant('acts at once', Rule.OBSERVES_FIRST, _acts_immediately, _TAKEOVERS),
-    Mutant('observes too briefly', Rule.OBSERVES_FIRST, _observes_too_briefly, _TAKEOVERS),
-    Mutant('time of day', Rule.OBSERVES_FIRST, _uses_wall_clock, (ChaosEvent.CLOCK_FORWARD,)),
-    Mutant('acts before it saves', Rule.SAVED_BEFORE, _acts_before_it_saves),
-    Mutant('saved one behind', Rule.SAVED_BEFORE, _saved_one_behind),
-    Mutant('asks repeatedly', Rule.STOPS, _asks_repeatedly, _NOT_STARTED),
-    Mutant('a third time', Rule.STOPS, _retries_twice, _NOT_STARTED),
-    Mutant('queries all', Rule.BOUNDED_TICK, _queries_all),
-    Mutant('queries at each step', Rule.BOUNDED_TICK, _queries_at_each_step),
-    Mutant('waits for whom it lost', Rule.ENDS, _waits_for_removed_osd, (ChaosEvent.PURGED,)),
-    Mutant(
-        'waits for whom is out', Rule.ENDS, _waits_for_absent_osd, (ChaosEvent.DIES_AND_IS_OUT,)
-    ),
-    Mutant('never ends', Rule.ENDS, _never_ends),
-    Mutant('not recorded', Rule.RECORDED_ONCE, _not_recorded),
-    Mutant('recorded at the begin', Rule.RECORDED_ONCE, _recorded_at_start),
-    Mutant('lost with the manager', Rule.RECORDED_ONCE, _lost_in_failover, _TAKEOVERS),
-    Mutant(
-        'left without a word',
-        Rule.HAS_REASON,
-        _skipped_silently,
-        (ChaosEvent.PURGED, ChaosEvent.REFUSES_COMMANDS),
-    ),
-    Mutant('no alarm is raised', Rule.ALARM, _no_alarm_is_raised, _HOLDS),
-    Mutant('alarmed at once', Rule.ALARM, _alarm_is_immediate, _HOLDS),
-    Mutant('any time is a wait', Rule.ALARM, _any_time_counts_as_wait, _HOLDS),
-    Mutant(
-        'nothing is named',
-        Rule.HAS_REASON,
-        _nothing_is_named,
-        (ChaosEvent.PURGED, ChaosEvent.REFUSES_COMMANDS),
-    ),
-)
