@@ -126,7 +126,6 @@ class Tuner:
             'stored experiment': self.operations.experiment.load,
             'stored campaign': self.operations.campaign.load,
             'stored notes': reader.load,
-            'announcements': self.operations.announce_taken_over,
         }
         #: The newest snapshot with its inputs; safe to read from any thread.
         self.published = self.evaluation.nothing_yet(wall_clock())

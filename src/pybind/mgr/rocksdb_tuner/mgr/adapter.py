@@ -166,7 +166,7 @@ class MgrCluster:
     Upgrades and Announcements. Calls block on:
 
     * an OSD: `tell`, for at most `TELL_TIMEOUT_S`. Never in the module's serve thread.
-    * the monitors: `entries`, `set`, `remove`, `resolved`, `running`, `ok_to_stop`,
+    * the monitors: `entries`, `set`, `remove`, `running`, `ok_to_stop`,
       `daemon_versions`, and MgrStore's writes. Without a timeout while there is no quorum; in the
       serve thread only, except for MgrStore's. The monitors forward `config show`,
       `osd ok-to-stop` and `versions` to this mgr, which answers from memory: no OSD is involved.
@@ -301,9 +301,6 @@ class MgrCluster:
 
     def remove(self, who: str, name: str) -> None:
         self._mon({'prefix': 'config rm', 'who': who, 'name': name})
-
-    def resolved(self, osd_id: int, name: str) -> str:
-        return self._mon({'prefix': 'config get', 'who': f'osd.{osd_id}', 'key': name}).rstrip('\n')
 
     def running(
         self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()

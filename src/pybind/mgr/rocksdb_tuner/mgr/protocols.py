@@ -102,9 +102,6 @@ class ConfigStore(Protocol):
     def remove(self, who: str, name: str) -> None:
         """As `ceph config rm`. Raises CommandError."""
 
-    def resolved(self, osd_id: int, name: str) -> str:
-        """The value for this OSD at its next start (the mon's default if unset)."""
-
     def running(
         self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
     ) -> Mapping[str, RunningOption]:

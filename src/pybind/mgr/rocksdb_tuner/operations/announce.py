@@ -5,13 +5,13 @@ Both are informational: no decision depends on them, and nothing waits for them.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Generic, NamedTuple, Optional
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Callable, Generic, NamedTuple, Optional
 
 from ..mgr.protocols import Announcements
 from .gates import remedy_for
-from .phases import StateT
+from .phases import StateT, clip
 
 
 class Line(NamedTuple):
@@ -28,44 +28,49 @@ class Progress(NamedTuple):
     share: float
 
 
-class Announcer(ABC, Generic[StateT]):
+@dataclass(frozen=True)
+class Texts(Generic[StateT]):
+    """What one kind of operation says."""
+
+    #: Log lines for the transition between two states, in order; None: the first state.
+    lines: Callable[[Optional[StateT], StateT], Iterable[Line]]
+    progress: Callable[[StateT], Progress]
+    #: Why an ended operation failed; None if it did not.
+    failure: Callable[[StateT], Optional[str]]
+    #: What the operator has to do, after this manager has seen it wait for so long; None: nothing.
+    waiting: Callable[[StateT, float], Optional[str]]
+    #: What is done although the state cannot be stored; None: nothing.
+    in_danger: Callable[[StateT], Optional[str]] = lambda _: None
+
+
+class Announcer(Generic[StateT]):
     """Announces every transition of an operation once per manager."""
 
-    def __init__(self, to: Announcements) -> None:
-        self._to = to
+    def __init__(self, to: Announcements, kind: str, texts: Texts[StateT]) -> None:
+        self._to, self._kind, self._texts = to, kind, texts
 
     def taken_over(self, state: Optional[StateT]) -> None:
-        """Show the progress of an operation that another manager started."""
-        if state is not None and not state.ended:
-            self._to.show_progress(_event_id(state), *self._progress(state))
+        """Show the progress of an operation that another manager started.
+
+        If it ended, that manager may have ended before it could complete the event.
+        """
+        if state is not None:
+            self._show(state)
 
     def changed(self, before: Optional[StateT], after: StateT) -> None:
         """``before`` is the previously stored state, possibly of an earlier operation."""
-        for line in self._lines(before, after):
-            self._to.log(line.text, line.warning)
-        if not after.ended:
-            self._to.show_progress(_event_id(after), *self._progress(after))
-        elif before is None or before.operation_id != after.operation_id or not before.ended:
-            self._end(after)
+        for line in self._texts.lines(before, after):
+            self._to.log(f'{self._kind} {after.operation_id}: {clip(line.text)}', line.warning)
+        known = before is not None and before.operation_id == after.operation_id and before.ended
+        if not (known and after.ended):
+            self._show(after)
 
-    def _end(self, state: StateT) -> None:
-        self._to.end_progress(_event_id(state), self._failure(state))
-
-    @abstractmethod
-    def _lines(self, before: Optional[StateT], after: StateT) -> Iterator[Line]:
-        """Log lines for the transition between two states, in order."""
-
-    @abstractmethod
-    def _progress(self, state: StateT) -> Progress:
-        """Text and share of the progress event."""
-
-    @abstractmethod
-    def _failure(self, state: StateT) -> Optional[str]:
-        """Why an ended operation failed; None if it did not."""
-
-
-def _event_id(state: StateT) -> str:
-    return f'rocksdb_tuner-{state.operation_id}'
+    def _show(self, state: StateT) -> None:
+        event_id = f'rocksdb_tuner-{state.operation_id}'
+        if state.ended:
+            self._to.end_progress(event_id, self._texts.failure(state))
+        else:
+            self._to.show_progress(event_id, *self._texts.progress(state))
 
 
 #: Recovery after a restart, a scrub that blocks ok-to-stop, and load peaks end sooner than this.

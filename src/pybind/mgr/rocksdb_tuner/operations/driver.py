@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import ClassVar, Generic, Optional, Protocol, TypeVar
 
-from ..mgr.protocols import CommandError, OsdCommands, Upgrades
+from ..mgr.protocols import Announcements, CommandError, OsdCommands, Upgrades
 from ..mgr.records import DaemonVersions
+from .announce import Announcer, Texts
 from .errors import OperationRefused
 from .phases import ActionT, StateT, Step
 from .reported import Stopwatch
@@ -85,15 +86,18 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
 
     def __init__(
         self,
+        announcements: Announcements,
+        texts: Texts[StateT],
         changes_allowed: Callable[[], bool],
         guard: Optional[Guard],
-        on_change: Callable[[Optional[StateT], StateT], None] = lambda *_: None,
     ) -> None:
         """``changes_allowed``: whether the mode allows changes at this moment. ``guard`` isolates
-        verdicts and announcements, which must not hold up an OSD in flight. ``on_change`` is called
-        with the previous state and each new one.
+        verdicts and announcements, which must not hold up an OSD in flight.
         """
-        self._on_change = on_change
+        self._texts = texts
+        self._announcer = Announcer(announcements, self.KIND, texts)
+        #: Called with the previous state and each new one.
+        self._on_change: Callable[[Optional[StateT], StateT], None] = self._announcer.changed
         self._changes_allowed = changes_allowed
         self._guard = guard or Unguarded()
         self._state: Optional[StateT] = None
@@ -125,13 +129,15 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         """What the operator has to do; None if no action is required. See `alarm`."""
         if self._state is None:
             return None
-        return self._why_waiting(self._state, self._waiting_unchanged_s)
+        return self._texts.waiting(self._state, self._waiting_unchanged_s)
 
     def load(self) -> None:
         """Load the stored state, once. Never raises: unreadable data is quarantined."""
         if not self._loaded:
             self._loaded = True
             self._load()
+            taken_over = self._state
+            self._guard.value('announcements', lambda: self._announcer.taken_over(taken_over), None)
 
     def pause(self, actor: str, now_s: float) -> StateT:
         """Start no further OSD until `resume`; raises OperationRefused."""
@@ -163,10 +169,6 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         """Whether a step is taken although it cannot be stored."""
         return False
 
-    def _in_danger(self, state: StateT) -> Optional[str]:  # noqa: ARG002
-        """What is done although the state cannot be stored, for the operator."""
-        return None
-
     @abstractmethod
     def _is_suppressed(self, state: StateT, action: ActionT, seen: SeenT) -> bool:
         """Whether an action decided before mode off must not be sent any more."""
@@ -181,10 +183,6 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     @abstractmethod
     def _conclude(self, state: StateT) -> None:
         """Archive an ended operation; raises CommandError."""
-
-    @abstractmethod
-    def _why_waiting(self, state: StateT, waited_s: float) -> Optional[str]:
-        """See `alarm`."""
 
     @abstractmethod
     def _paused(self, state: StateT, actor: str, now_s: float) -> StateT:
@@ -228,9 +226,6 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
             self._report(self._unstored)
         self._waiting_unchanged_s = self._waiting_unchanged.update(wait_key(self._last), steady_s)
 
-    def _named(self, state: StateT) -> str:
-        return f'{self.KIND} {state.operation_id}'
-
     def _report(self, trouble: Optional[str]) -> None:
         if trouble not in {None, self._error}:
             log.warning(trouble)
@@ -255,7 +250,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
             self._before_acting(action)
             # The mode may have changed while the state was stored.
             if self._is_suppressed(step.state, action, seen) and not self._changes_allowed():
-                log.info('%s: not sent in mode off: %s', self._named(step.state), action)
+                log.info('%s %s: not sent in mode off: %s', self.KIND, state.operation_id, action)
                 self._save(state)
                 return False
             if not self._act(step.state, action, now_s):
@@ -305,19 +300,18 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
             self._only_in_memory(state, error)
 
     def _only_in_memory(self, state: StateT, error: CommandError) -> None:
-        texts = (f'the {self.KIND} cannot store its state: {error.message}', self._in_danger(state))
+        texts = (
+            f'the {self.KIND} cannot store its state: {error.message}',
+            self._texts.in_danger(state),
+        )
         self._unstored = '; '.join(filter(None, texts))
         self._accepted(state)
 
     def _accepted(self, state: StateT) -> StateT:
         before, self._state = self._state, state
-        self._saved(before, state)
         self._guard.value('announcements', lambda: self._on_change(before, state), None)
         self._unrecorded = self._unrecorded or state.ended
         return state
-
-    def _saved(self, before: Optional[StateT], state: StateT) -> None:
-        """Called with each new state."""
 
 
 def cannot_be_stored(error: CommandError) -> OperationRefused:

@@ -1,7 +1,7 @@
 """Config store entries and the OSDs that they may apply to.
 
 There are two orders of precedence, both measured on 16.2.15. The monitor's
-(`ConfigStore.resolved`), highest first: osd.N with a mask, osd.N, osd/host, osd/class, osd, global.
+(``ceph config get``), highest first: osd.N with a mask, osd.N, osd/host, osd/class, osd, global.
 The OSD's at startup: osd.N, osd, global; it fetches its configuration before it reports its
 location, so masked entries come too late for options that need a restart.
 

@@ -456,11 +456,6 @@ class FakeCluster:
         self._maybe_fail('config rm')
         self.operator_removes(who, name)
 
-    def resolved(self, osd_id: int, name: str) -> str:
-        self._maybe_fail('config get')
-        value = self._from_store(self._existing(osd_id), name)
-        return self.mon_defaults.get(name, '') if value is None else value
-
     def running(
         self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
     ) -> Mapping[str, RunningOption]:

@@ -31,7 +31,6 @@ from ..operations.experiment.driver import ExperimentDriver
 from ..operations.experiment.records import EXPERIMENT, ExperimentRequest, ExperimentState
 from ..operations.experiment.results import record_of as experiment_record
 from ..operations.phases import Operation, Permission
-from ..operations.rollout.announce import RolloutAnnouncer
 from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
 from ..operations.rollout.rules import VERIFY_S, Limits
@@ -57,13 +56,11 @@ class OperationControl:
         self._clock, self._monotonic = clock, monotonic
         #: As of this tick.
         self.reports = DEFAULT
-        self._announcer = RolloutAnnouncer(cluster)
         self.driver = Driver(
             cluster,
             store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
             why_unstartable=why_unstartable,
-            on_change=self._announcer.changed,
             changes_allowed=current.changes_enabled,
             guard=steps,
         )
@@ -84,10 +81,6 @@ class OperationControl:
         )
         #: Commands go to the first one under way.
         self._operations: tuple[Operation, ...] = (self.driver, self.experiment, self.campaign)
-
-    def announce_taken_over(self) -> None:
-        """Announce that this mgr continues the rollout of a previous one."""
-        self._announcer.taken_over(self.driver.state)
 
     @property
     def changing(self) -> bool:

@@ -7,50 +7,37 @@ from typing import Optional
 
 from ...judge.records import Effect, Judgement, SignalVerdict, Verdict
 from ...units import format_bytes, format_change
-from ..announce import Announcer, Line, Progress
+from ..announce import Line, Progress, Texts
 from ..history import HistoryRecord
 from ..phases import Outcome
 from .records import CampaignState, CompactionStep, OsdCompaction
-
-
-class CampaignAnnouncer(Announcer[CampaignState]):
-    def taken_over(self, state: Optional[CampaignState]) -> None:
-        super().taken_over(state)
-        if state is not None and state.ended:
-            # The previous manager may have ended before it could complete the event.
-            self._end(state)
-
-    def _lines(self, before: Optional[CampaignState], after: CampaignState) -> Iterator[Line]:
-        return transitions(before, after)
-
-    def _progress(self, state: CampaignState) -> Progress:
-        return progress(state)
-
-    def _failure(self, state: CampaignState) -> Optional[str]:
-        return state.failure if state.outcome is Outcome.FAILED else None
+from .rules import why_waiting
 
 
 def transitions(before: Optional[CampaignState], after: CampaignState) -> Iterator[Line]:
     """Lines for the cluster log."""
-    name = f'compaction campaign {after.campaign_id}'
     if before is None or before.campaign_id != after.campaign_id:
         request = after.request
-        yield Line(f'{name}: {request.actor} compacts {len(after.osds)} OSD(s) of {request.who}')
+        yield Line(f'{request.actor} compacts {len(after.osds)} OSD(s) of {request.who}')
         return
     for old, new in zip(before.osds, after.osds):
         if new.step is not old.step:
-            yield Line(f'{name}: osd.{new.osd_id} {_text(new)}', new.step is CompactionStep.SKIPPED)
+            yield Line(f'osd.{new.osd_id} {_text(new)}', new.step is CompactionStep.SKIPPED)
     if after.ended and not before.ended:
-        yield Line(f'{name}: {in_words(after)}', after.outcome is Outcome.FAILED)
+        yield Line(in_words(after), after.outcome is Outcome.FAILED)
     elif after.paused_reason != before.paused_reason:
         reason = after.paused_reason
-        yield Line(f'{name}: ' + ('continues' if reason is None else f'waiting: {reason}'))
+        yield Line('continues' if reason is None else f'waiting: {reason}')
 
 
 def progress(state: CampaignState) -> Progress:
     where = f'{state.finished} of {len(state.osds)} OSDs, {state.phase.value}'
     message = f'Compacting RocksDB of {state.request.who} ({where})'
     return Progress(message, min(0.99, state.finished / len(state.osds)))
+
+
+def why_failed(state: CampaignState) -> Optional[str]:
+    return state.failure if state.outcome is Outcome.FAILED else None
 
 
 def in_words(state: CampaignState) -> str:
@@ -66,6 +53,9 @@ def in_words(state: CampaignState) -> str:
 def change_percent(before_bytes: int, after_bytes: int) -> Optional[float]:
     """None if there was nothing before."""
     return None if before_bytes <= 0 else (after_bytes / before_bytes - 1) * 100
+
+
+TEXTS = Texts(transitions, progress, why_failed, why_waiting)
 
 
 def _text(osd: OsdCompaction) -> str:

@@ -21,7 +21,6 @@ from ...mgr.protocols import (
     Upgrades,
 )
 from ...mgr.records import ClusterMap
-from ...store.errors import StoredStateError
 from ...store.stored import Quarantine, Stored
 from ..driver import Guard, OperationDriver, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..errors import OperationRefused
@@ -29,7 +28,7 @@ from ..gates import NOT_ALLOWED, ClusterView
 from ..phases import Permission, Phase
 from ..reported import ReportedSince, Stopwatch
 from . import machine
-from .announce import CampaignAnnouncer
+from .announce import TEXTS
 from .plan import CampaignPlan, guards, planned_osds
 from .records import (
     CampaignRequest,
@@ -51,7 +50,6 @@ from .rules import (
     Step,
     View,
     parse_probe,
-    why_waiting,
 )
 
 log = logging.getLogger(__name__)
@@ -142,25 +140,9 @@ def _answered(osd_id: int, compact: Answer, refused: Callable[[str], object]) ->
 CURRENT = 'campaign/current'
 
 
-class CampaignStorage:
-    def __init__(self, store: Store) -> None:
-        self._quarantine = Quarantine(store)
-        self._current = Stored(store, CURRENT, CampaignState, _contradictions)
-
-    def load(self) -> Optional[CampaignState]:
-        """The last campaign, None before the first.
-
-        Raises StoredStateError if it cannot be read; it is then quarantined.
-        """
-        try:
-            return self._current.load()
-        except StoredStateError as error:
-            self._quarantine.add(CURRENT, str(error))
-            raise
-
-    def save(self, state: CampaignState) -> None:
-        """Raises CommandError: then either this or the previous state is stored."""
-        self._current.save(state)
+def stored_campaign(store: Store) -> Stored[CampaignState]:
+    """Where the last campaign is stored."""
+    return Stored(store, CURRENT, CampaignState, _contradictions)
 
 
 def _contradictions(state: CampaignState) -> Iterator[str]:
@@ -198,13 +180,11 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         guard: Optional[Guard] = None,
     ) -> None:
         """``on_end`` records an ended campaign; it may raise CommandError."""
-        self._announcer = CampaignAnnouncer(cluster)
-        super().__init__(changes_allowed, guard, self._announcer.changed)
+        super().__init__(cluster, TEXTS, changes_allowed, guard)
         self._cluster = cluster
-        self._storage = CampaignStorage(store)
+        self._quarantine, self._stored = Quarantine(store), stored_campaign(store)
         self._on_end = on_end
         self.limits = limits or Limits()
-        self._problem: Optional[str] = None
         self._commands = OsdCommandQueue(cluster)
         self._reported = ReportedSince()
         #: Monotonic time of this tick.
@@ -215,7 +195,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        return tuple(text for text in (self._problem, self._error) if text is not None)
+        return () if self._error is None else (self._error,)
 
     @property
     def waits_for(self) -> Optional[str]:
@@ -241,7 +221,9 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         """Start a campaign; raises OperationRefused."""
         self.load()
         if self.under_way:
-            raise OperationRefused(errno.EBUSY, f'{self._named(self._last)} is under way')
+            raise OperationRefused(
+                errno.EBUSY, f'{self.KIND} {self._last.campaign_id} is under way'
+            )
         self._conclude_previous(campaign_id)
         state = planned(campaign_id, request, now_s)
         self._commands = OsdCommandQueue(self._cluster)
@@ -262,7 +244,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     def _resumed(self, state: CampaignState, now_s: float) -> CampaignState:
         if state.paused_reason is None:
             raise OperationRefused(
-                errno.EINVAL, f'{self._named(state)} is not paused; it is running'
+                errno.EINVAL, f'{self.KIND} {state.campaign_id} is not paused; it is running'
             )
         return resumed(state, now_s)
 
@@ -385,27 +367,14 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     # -- storing
 
     def _load(self) -> None:
-        try:
-            self._state = self._storage.load()
-        except StoredStateError as error:
-            self._problem = (
-                f'the stored "{CURRENT}" could not be read and was quarantined: {error}; a '
-                'running compaction continues in its OSD'
-            )
-        if self._state is None:
-            return
-        self._unrecorded = self._state.ended
-        taken_over = self._state
-        self._guard.value('announcements', lambda: self._announcer.taken_over(taken_over), None)
+        self._state = self._quarantine.read(self._stored)
+        self._unrecorded = self._state is not None and self._state.ended
 
     def _store(self, state: CampaignState) -> None:
-        self._storage.save(state)
+        self._stored.save(state)
 
     def _conclude(self, state: CampaignState) -> None:
         self._on_end(state)
-
-    def _why_waiting(self, state: CampaignState, waited_s: float) -> Optional[str]:
-        return why_waiting(state, waited_s)
 
 
 def _wait_key(state: CampaignState, allowed: Permission) -> object:

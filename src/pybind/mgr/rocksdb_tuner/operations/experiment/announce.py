@@ -8,16 +8,15 @@ from typing import Optional
 from ...units import format_ids
 from ..announce import (
     ACTION_AFTER_S,
-    Announcer,
     Line,
     Progress,
+    Texts,
     gate_stays_closed,
     with_remedy,
 )
-from ..phases import clip
-from ..rollout.announce import osd_transitions
+from ..rollout.announce import in_danger, osd_transitions
 from ..rollout.records import Direction
-from .records import ExperimentState, Stage
+from .records import ExperimentState, Stage, as_rollout
 from .results import in_words
 
 _LEGS = {
@@ -29,24 +28,6 @@ _LEGS = {
 }
 #: Complete only at the end.
 _DONE = 0.99
-
-
-class ExperimentAnnouncer(Announcer[ExperimentState]):
-    def taken_over(self, state: Optional[ExperimentState]) -> None:
-        super().taken_over(state)
-        if state is not None and state.ended:
-            # The previous manager may have ended before it could complete the event.
-            self._end(state)
-
-    def _lines(self, before: Optional[ExperimentState], after: ExperimentState) -> Iterator[Line]:
-        for line in transitions(before, after):
-            yield Line(f'experiment {after.experiment_id}: {clip(line.text)}', line.warning)
-
-    def _progress(self, state: ExperimentState) -> Progress:
-        return progress(state)
-
-    def _failure(self, state: ExperimentState) -> Optional[str]:
-        return why_failed(state)
 
 
 def transitions(before: Optional[ExperimentState], after: ExperimentState) -> Iterator[Line]:
@@ -127,3 +108,12 @@ def why_waiting(state: ExperimentState, waited_s: float) -> Optional[str]:
         may_abort = state.stage is not Stage.RESTORING
         return with_remedy(state.paused_reason, 'experiment', may_abort)
     return None
+
+
+TEXTS: Texts[ExperimentState] = Texts(
+    transitions,
+    progress,
+    why_failed,
+    why_waiting,
+    lambda state: in_danger(as_rollout(state)),
+)

@@ -20,7 +20,6 @@ from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
 from ..phases import Step
-from ..rollout import announce as rollout_alarm
 from ..rollout import machine as leg_machine
 from ..rollout.driver import Driver, execute
 from ..rollout.observer import Observer, ProcessWatch
@@ -29,7 +28,7 @@ from ..rollout.recording import NOT_SOAKING
 from ..rollout.records import AskedRestart, Direction
 from ..rollout.rules import Needs, suppressed_in_mode_off
 from .admission import concerned, planned
-from .announce import ExperimentAnnouncer, why_failed, why_waiting
+from .announce import TEXTS, why_failed
 from .machine import (
     ExperimentMachine,
     View,
@@ -66,8 +65,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         guard: Optional[Guard] = None,
     ) -> None:
         """``on_end`` records an ended experiment; ``rollouts`` must tick first."""
-        self._announcer = ExperimentAnnouncer(announcements)
-        super().__init__(changes_allowed, guard, self._announcer.changed)
+        super().__init__(announcements, TEXTS, changes_allowed, guard)
         self._rollouts = rollouts
         self._cluster = rollouts.parts.cluster
         self._observer = Observer(self._cluster)
@@ -213,9 +211,6 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             state.leg, as_rollout(after), step.actions, seen.cluster
         )
 
-    def _in_danger(self, state: ExperimentState) -> Optional[str]:
-        return rollout_alarm.in_danger(as_rollout(state))
-
     def _before_acting(self, action: Action) -> None:
         if isinstance(action, RestartOsd):
             self._rollouts.parts.time.count_restart()
@@ -265,11 +260,8 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self._state = self._storage.load()
         if any(f'"{CURRENT}"' in text for text in self._storage.problems()):
             self._problem = _LOST
-        if self._state is None:
-            return
-        self._unrecorded = self._state.ended and not self._state.recorded
-        taken_over = self._state
-        self._guard.value('announcements', lambda: self._announcer.taken_over(taken_over), None)
+        if self._state is not None:
+            self._unrecorded = self._state.ended and not self._state.recorded
 
     def _store(self, state: ExperimentState) -> None:
         self._storage.save(state)
@@ -280,9 +272,6 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         if conclusion is not None and conclusion.winner is not None:
             self.on_winner(state)
         self._save(replace(state, recorded=True))
-
-    def _why_waiting(self, state: ExperimentState, waited_s: float) -> Optional[str]:
-        return why_waiting(state, waited_s)
 
     def _outstanding(self) -> Optional[tuple[AskedRestart, Observer]]:
         asked = None if self._state is None else self._state.asked

@@ -7,8 +7,8 @@ from typing import Optional
 
 from ...judge.records import Verdict
 from ...judge.verdict import in_words
-from ..announce import ACTION_AFTER_S, Announcer, Line, Progress, gate_stays_closed, with_remedy
-from ..phases import Outcome, Phase, clip
+from ..announce import ACTION_AFTER_S, Line, Progress, Texts, gate_stays_closed, with_remedy
+from ..phases import Outcome, Phase
 from .records import UNCHANGED, Direction, OsdStep, RolloutState, in_flight, recovery_ending
 from .rules import restoring_command
 from .soak import undecided
@@ -66,7 +66,6 @@ _FINISHED = frozenset(
         OsdStep.LEFT_BEHIND,
     }
 )
-_FINISHED_BACK = UNCHANGED
 _STEPS = {
     OsdStep.SETTING: 'gets its new options',
     OsdStep.RESTARTING: 'is restarting',
@@ -75,18 +74,6 @@ _STEPS = {
     OsdStep.RESTORED: 'is restored',
     OsdStep.LEFT_BEHIND: 'is left behind',
 }
-
-
-class RolloutAnnouncer(Announcer[RolloutState]):
-    def _lines(self, before: Optional[RolloutState], after: RolloutState) -> Iterator[Line]:
-        for line in transitions(before, after):
-            yield Line(f'rollout {after.rollout_id}: {clip(line.text)}', line.warning)
-
-    def _progress(self, state: RolloutState) -> Progress:
-        return Progress(_message(state), _share(state))
-
-    def _failure(self, state: RolloutState) -> Optional[str]:
-        return why_failed(state)
 
 
 def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator[Line]:
@@ -137,19 +124,15 @@ def _end(state: RolloutState) -> Line:
     return Line(f'{outcome}: {reason}' if reason else outcome, warning=failure is not None)
 
 
-def _message(state: RolloutState) -> str:
-    doing = 'Restoring' if state.direction is not Direction.FORWARD else 'Changing'
-    where = f'{_finished(state)} of {len(state.osds)} OSDs'
-    return f'{doing} RocksDB options of {state.request.who} ({where}, {state.phase.value})'
+def progress(state: RolloutState) -> Progress:
+    """Complete only once it ended."""
+    forward = state.direction is Direction.FORWARD
+    finished = sum(osd.step in (_FINISHED if forward else UNCHANGED) for osd in state.osds)
+    where = f'{finished} of {len(state.osds)} OSDs, {state.phase.value}'
+    doing = 'Changing' if forward else 'Restoring'
+    message = f'{doing} RocksDB options of {state.request.who} ({where})'
+    begun = state.stage not in {Phase.PLANNED, Phase.PREFLIGHT}
+    return Progress(message, min(0.99, finished / len(state.osds)) if begun else 0.0)
 
 
-def _share(state: RolloutState) -> float:
-    """0..1; complete only once it ended."""
-    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
-        return 0.0
-    return min(0.99, _finished(state) / len(state.osds))
-
-
-def _finished(state: RolloutState) -> int:
-    steps = _FINISHED if state.direction is Direction.FORWARD else _FINISHED_BACK
-    return sum(osd.step in steps for osd in state.osds)
+TEXTS = Texts(transitions, progress, why_failed, why_waiting, in_danger)

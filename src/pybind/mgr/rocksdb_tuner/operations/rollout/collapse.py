@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Optional
 
 from ...plan.commands import removal
-from ...plan.entries import own
+from ...plan.entries import Scope, own
 from ...plan.records import end_value, starts_alike
 from ...shell import command
 from ..phases import Outcome, Phase, clip
@@ -30,7 +31,7 @@ def collapse(rules: Rules, state: RolloutState, seen: Observation) -> Step:
                 return Step(start_leaving(state, changed, gone))
     if state.own_entries_stay is not None:
         return _keep_own_entries(rules, state, seen)
-    reason = _why_keep_own_entries(state, seen)
+    reason = _why_keep_own_entries(rules, state, seen)
     if reason is not None:
         return Step(replace(state, own_entries_stay=clip(reason), entries_done=0, errors=0))
     shared = entries(rules, state, seen, state.request.shared_entries)
@@ -48,10 +49,20 @@ def collapse(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     return entry(rules, collapsing, seen, own(osd.osd_id), None) or Step(collapsing)
 
 
-def _why_keep_own_entries(state: RolloutState, seen: Observation) -> Optional[str]:
-    """Why the entries of single OSDs are kept: a shared one would change unchecked OSDs."""
+def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> Optional[str]:
+    """Why the entries of single OSDs are kept; None: the shared one does the same.
+
+    It must not change OSDs that were not checked, and OSDs ignore masked entries at startup, but
+    one that names its host in its ceph.conf may get an entry for it.
+    """
     shared = state.request.shared_entries
     checked = {osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND}
+    masked = _masked_otherwise(rules, state, seen, checked)
+    if masked:
+        return (
+            'the entries of single OSDs are kept: without them OSDs may start with the entry of '
+            f'{", ".join(masked[:8])}'
+        )
     left = {osd.osd_id for osd in state.osds} - checked
     owned = {who for who, _ in shared}
     others = {who: value for who, value in seen.entries.items() if who not in owned}
@@ -76,6 +87,23 @@ def _why_keep_own_entries(state: RolloutState, seen: Observation) -> Optional[st
         f'{", ".join(who for who, _ in shared)} would also change {named}, which this rollout has '
         'not checked'
     )
+
+
+def _masked_otherwise(
+    rules: Rules, state: RolloutState, seen: Observation, osd_ids: Collection[int]
+) -> list[str]:
+    """The masked entries with another value that may apply to one of these OSDs."""
+    written = {who for who, _ in state.request.shared_entries}
+    masked = [who for who in seen.entries if '/' in who and who not in written]
+    if not masked:
+        return []
+    scope, targets = Scope.of(seen.cluster, osd_ids), {value for _, value in state.request.targets}
+    return [
+        who
+        for who in masked
+        if scope.may_cover(who)
+        and not all(rules.same_meaning(seen.entries[who], value) for value in targets)
+    ]
 
 
 def _keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> Step:
@@ -112,6 +140,4 @@ def _share_later(state: RolloutState) -> str:
         else f'"{command("ceph", "config", "set", who, option)}" with the same string'
         for who, value in state.request.shared_entries
     )
-    return (
-        f'once those OSDs may be changed too: {shared}, then "ceph config rm" for each single OSD'
-    )
+    return f'once that has changed: {shared}, then "ceph config rm" for each single OSD'

@@ -81,11 +81,10 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         same_meaning: Callable[[str, str], bool],
         why_unstartable: WhyUnstartable = lambda *_: None,
         limits: Optional[Limits] = None,
-        on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None,
         changes_allowed: Callable[[], bool] = lambda: True,
         guard: Optional[Guard] = None,
     ) -> None:
-        super().__init__(changes_allowed, guard, on_change)
+        super().__init__(cluster, announce.TEXTS, changes_allowed, guard)
         self._cluster = Cluster(cluster, why_unstartable)
         self._observer = Observer(self._cluster)
         self._storage = RolloutStorage(store)
@@ -205,9 +204,6 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     ) -> bool:
         return must_not_wait(state, step.state, step.actions, seen)
 
-    def _in_danger(self, state: RolloutState) -> Optional[str]:
-        return announce.in_danger(state)
-
     def _before_acting(self, action: Action) -> None:
         self._recording.keep()
         if isinstance(action, RestartOsd):
@@ -247,18 +243,16 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     def _store(self, state: RolloutState) -> None:
         self._storage.save_current(state)
 
-    def _saved(self, before: Optional[RolloutState], state: RolloutState) -> None:
-        if state.ended and not (before is not None and before.ended):
+    def _accepted(self, state: RolloutState) -> RolloutState:
+        if state.ended and (self._state is None or not self._state.ended):
             self._time.ended_now(state.rollout_id)
+        return super()._accepted(state)
 
     def _conclude(self, state: RolloutState) -> None:
         log.info('rollout %s: %s %s', state.rollout_id, state.stage.value, state.failure or '')
         self._storage.archive(state)
         self._archive.keep(record_of(state))
         self._recording.end()
-
-    def _why_waiting(self, state: RolloutState, waited_s: float) -> Optional[str]:
-        return announce.why_waiting(state, waited_s)
 
     # -- what others ask, and operators request
 

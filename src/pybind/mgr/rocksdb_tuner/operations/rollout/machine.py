@@ -213,7 +213,6 @@ def _needs(state: RolloutState, away: frozenset[int]) -> Needs:
         OsdStep.RESTART_DUE: Needs(ok_to_stop=one, orchestrator=True),
         OsdStep.RESTARTING: Needs(ok_to_stop=one, orchestrator=True),
         OsdStep.CHECKING: Needs(running=one),
-        OsdStep.COLLAPSING: Needs(resolved=one),
     }.get(osd.step, Needs())
 
 

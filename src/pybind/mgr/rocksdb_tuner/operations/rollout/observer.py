@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Callable, NamedTuple, Optional, Protocol
 
 from ...mgr.protocols import (
+    Announcements,
     ClusterReader,
     CommandError,
     ConfigStore,
@@ -78,7 +79,14 @@ class Liveness:
 
 
 class TargetCluster(
-    ClusterReader, ReportReader, ConfigStore, OsdCommands, Orchestrator, Upgrades, Protocol
+    ClusterReader,
+    ReportReader,
+    ConfigStore,
+    OsdCommands,
+    Orchestrator,
+    Upgrades,
+    Announcements,
+    Protocol,
 ):
     """Cluster interfaces of a rollout."""
 
@@ -114,9 +122,6 @@ class Cluster:
     ) -> Mapping[int, RunningOption]:
         option = request.option
         return answers(osd_ids, lambda n: self.reader.running(n, (option,))[option])
-
-    def resolved(self, request: ChangeRequest, osd_ids: Iterable[int]) -> Mapping[int, str]:
-        return answers(osd_ids, lambda n: self.reader.resolved(n, request.option))
 
 
 class Tick(NamedTuple):
@@ -244,7 +249,6 @@ class Observer:
             ok_to_stop=ok_to_stop(self._cluster.reader, needs.ok_to_stop),
             versions=daemon_versions(self._cluster.reader) if gated else None,
             upgrade=orchestrated_upgrade(self._cluster.reader) if gated else None,
-            resolved=self._cluster.resolved(state.request, needs.resolved),
             orchestrator_reason=self._orchestrator_reason(needs),
             may_act=now.may_act,
             schedule_reason=now.schedule_reason,

@@ -12,7 +12,7 @@ restart due   the gates are open: a restart is requested       restarting
 restarting    the OSD map shows a new process                  checking
 checking      the process runs what the config store gives it  settling
 settling      placement groups are clean                       verified, restored
-collapsing    the monitor gives it the target without entry    collapsed
+collapsing    the config store has no entry for it             collapsed
 repinning     the config store has its own entry again         verified
 ============  ===============================================  ===================
 
@@ -36,10 +36,9 @@ from dataclasses import replace
 from typing import Callable, Optional
 
 from ...mgr.records import OrchestratedDaemon, OsdInfo, RunningOption
-from ...plan.commands import Action, RestartOsd, SetEntry, manual_command, manual_host
+from ...plan.commands import Action, RestartOsd, manual_command, manual_host
 from ...plan.entries import masked_for, own, starts_with
-from ...plan.records import ChangeKind, overruled, target
-from ...shell import quoted
+from ...plan.records import overruled, target
 from ..gates import Away, absent, not_yet_reported, placement_groups, why_away
 from ..phases import Outcome, Phase
 from .admission import identity_mismatch, left_behind, start_leaving
@@ -131,53 +130,17 @@ def _restoring(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observ
 
 
 def _collapsing(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    n = osd.osd_id
-    write = entry(rules, state, seen, own(n), None)
-    if write is not None:
-        return write
-    gone = absent(seen, n) is Away.GONE
-    if not gone and n not in seen.resolved:
-        return Step(waiting(state, f'cannot read the configuration of osd.{n} from the monitor'))
-    instead = None if gone else _without_own_entry(rules, state, n, seen)
-    if instead is None:
-        return Step(with_osd(state, replace(osd, step=OsdStep.COLLAPSED)))
-    if seen.waited_s < rules.limits.confirm_s:
-        return Step(state)
-    ending = Ending(
-        Outcome.FAILED,
-        f'without its own entry osd.{n} would get {instead}: its entry was set again',
+    return entry(rules, state, seen, own(osd.osd_id), None) or Step(
+        with_osd(state, replace(osd, step=OsdStep.COLLAPSED))
     )
-    repinning = with_osd(replace(state, ending=ending), replace(osd, step=OsdStep.REPINNING))
-    return Step(repinning, (SetEntry(own(n), target(state.request, n)),))
-
-
-def _without_own_entry(
-    rules: Rules, state: RolloutState, osd_id: int, seen: Observation
-) -> Optional[str]:
-    """What an OSD would start with instead of its target; None: its target."""
-    wanted, started = target(state.request, osd_id), starts_with(seen.entries, osd_id)
-    # Without an entry the OSD's own default applies, which is the target of this kind; the monitor
-    # would report the default of its own release, which need not be the OSD's.
-    if started is None and state.request.kind is not ChangeKind.REMOVE_OVERRIDE:
-        return 'the default of its release'
-    if started is not None and not rules.same_meaning(started[1], wanted):
-        return quoted(started[1])
-    # OSDs ignore masked entries at startup, but an OSD that names its host in its ceph.conf may get
-    # an entry for it. The monitor knows which masks match.
-    resolved = seen.resolved[osd_id]
-    masked = masked_for(seen.cluster, seen.entries, osd_id)
-    return quoted(resolved) if masked and not rules.same_meaning(resolved, wanted) else None
 
 
 def _repinning(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     who = own(osd.osd_id)
     value = target(state.request, osd.osd_id) if state.request.restart else state.before.entry(who)
-    # Without an ending, the shared entry gives it the same value so far: not urgent.
-    write = entry(rules, state, seen, who, value, urgent=state.ending is not None)
-    if write is not None:
-        return write
-    verified = with_osd(state, replace(osd, step=OsdStep.VERIFIED))
-    return Step(verified if state.ending is None else ended(verified, state.ending))
+    return entry(rules, state, seen, who, value) or Step(
+        with_osd(state, replace(osd, step=OsdStep.VERIFIED))
+    )
 
 
 # -- the restart

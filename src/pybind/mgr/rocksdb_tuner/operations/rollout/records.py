@@ -44,8 +44,7 @@ class OsdStep(str, Enum):
     VERIFIED = 'verified'
     #: Its own entry is being removed, so that the shared entry applies.
     COLLAPSING = 'collapsing'
-    #: Its own entry is being written again, since the shared entry must not or does not apply.
-    #: The value is stored and published.
+    #: Its own entry is being written again, since the shared entry must not apply.
     REPINNING = 'repinning'
     #: It gets the target from the shared entry.
     COLLAPSED = 'collapsed'

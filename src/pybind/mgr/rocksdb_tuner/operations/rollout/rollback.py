@@ -204,15 +204,13 @@ def _is_restored(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obse
 
 def conflicting_entries(state: RolloutState, seen: Observation) -> tuple[str, ...]:
     """Each `who` whose entry holds neither the recorded value nor one this rollout wrote."""
-    if state.direction is Direction.BACK:
-        # A rollback only writes recorded values: other entries do not matter.
-        return tuple(sorted(_rollback_conflicts(state, seen.entries)))
-    if state.direction is Direction.RECOVER:
-        osd = in_flight(state)
-        if osd is None or seen.entries.get(own(osd.osd_id)) in _allowed_own(state, osd):
-            return ()
-        return (own(osd.osd_id),)
-    return tuple(sorted(_forward_conflicts(state, seen)))
+    allowed = dict(_allowed(state))
+    found = [who for who, values in allowed.items() if seen.entries.get(who) not in values]
+    # A recovery or rollback only writes recorded values: other entries do not matter.
+    if state.direction is Direction.FORWARD:
+        changed = _differing(state.before.value_by_who, seen.entries)
+        found += _covered([who for who in changed if who not in allowed], state, seen)
+    return tuple(sorted(found))
 
 
 def conflicts_in_other_option(state: RolloutState, seen: Observation) -> tuple[str, ...]:
@@ -229,7 +227,8 @@ def conflicts_in_other_option(state: RolloutState, seen: Observation) -> tuple[s
 
 def entries_blocking_rollback(state: RolloutState, entries: Mapping[str, str]) -> tuple[str, ...]:
     """Each `who` that a rollback would restore and that was changed externally since."""
-    return tuple(_rollback_conflicts(rolled_back(state, '', state.updated_s), entries))
+    allowed = _allowed(rolled_back(state, '', state.updated_s))
+    return tuple(who for who, values in allowed if entries.get(who) not in values)
 
 
 def describe_leftovers(state: RolloutState, entries: Optional[Mapping[str, str]]) -> RolloutState:
@@ -273,27 +272,27 @@ def _named(whos: Sequence[str]) -> str:
     return ', '.join(whos[:5]) + (' and more' if len(whos) > 5 else '')
 
 
-def _forward_conflicts(state: RolloutState, seen: Observation) -> Iterator[str]:
-    entries, before = seen.entries, state.before.value_by_who
-    written = set()
-    for index, (who, value) in enumerate(state.request.shared_entries):
-        written.add(who)
-        if entries.get(who) not in _allowed_shared(state, index, before.get(who), value):
-            yield who
-    targets = state.request.target_by_osd if state.request.restart else {}
-    for osd in state.osds:
-        step = osd.step
-        if step in UNCHANGED:
-            continue
-        who = own(osd.osd_id)
-        written.add(who)
-        value = entries.get(who)
-        # First the state of nearly all OSDs of a large rollout.
-        expected = step is OsdStep.VERIFIED and value == targets.get(osd.osd_id, '')
-        if not expected and value not in _allowed_own(state, osd):
-            yield who
-    others = [who for who in _differing(before, entries) if who not in written]
-    yield from _covered(others, state, seen)
+def _allowed(state: RolloutState) -> Iterator[tuple[str, tuple[Optional[str], ...]]]:
+    """Each `who` that this rollout writes, with the values that its entry may hold now."""
+    request, before = state.request, state.before.value_by_who
+    if state.direction is Direction.BACK:
+        shared = dict(request.shared_entries)
+        targets = {own(osd_id): value for osd_id, value in request.targets}
+        for index, who in enumerate(state.restoring):
+            own_values = (targets.get(who), request.final_by_who.get(who))
+            written = (shared[who],) if who in shared else own_values
+            yield who, (before.get(who), *(() if index < state.entries_done else written))
+        return
+    if state.direction is Direction.FORWARD:
+        for index, (who, value) in enumerate(request.shared_entries):
+            old = () if state.shared_touched and index < state.entries_done else (before.get(who),)
+            yield who, (*old, *((value,) if state.shared_touched else ()))
+    osds = state.osds
+    if state.direction is Direction.RECOVER:
+        osds = () if state.in_flight is None else (state.in_flight,)
+    for osd in osds:
+        if osd.step not in UNCHANGED:
+            yield own(osd.osd_id), _allowed_own(state, osd)
 
 
 def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -308,30 +307,6 @@ def _covered(whos: Sequence[str], state: RolloutState, seen: Observation) -> lis
     concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
     scope = Scope.of(seen.cluster, concerned)
     return [who for who in whos if scope.may_cover(who)]
-
-
-def _rollback_conflicts(state: RolloutState, entries: Mapping[str, str]) -> Iterator[str]:
-    """Entries to restore that hold neither the recorded value nor, before that, a written one."""
-    request, before = state.request, state.before.value_by_who
-    shared = dict(request.shared_entries)
-    target_by_who = {own(osd_id): value for osd_id, value in request.targets}
-    for index, who in enumerate(state.restoring):
-        value = entries.get(who)
-        if value == before.get(who):
-            continue
-        written = (
-            (shared[who],) if who in shared else (target_by_who[who], request.final_by_who.get(who))
-        )
-        if index < state.entries_done or value not in written:
-            yield who
-
-
-def _allowed_shared(
-    state: RolloutState, index: int, before: Optional[str], final: Optional[str]
-) -> tuple[Optional[str], ...]:
-    if not state.shared_touched:
-        return (before,)
-    return (before, final) if index >= state.entries_done else (final,)
 
 
 def _allowed_own(state: RolloutState, osd: OsdProgress) -> tuple[Optional[str], ...]:

@@ -30,7 +30,6 @@ class Needs:
 
     running: tuple[int, ...] = ()
     ok_to_stop: tuple[int, ...] = ()
-    resolved: tuple[int, ...] = ()
     orchestrator: bool = False
     #: OSDs whose orchestrator reports are needed.
     described: tuple[int, ...] = ()
@@ -52,8 +51,6 @@ class Observation(ClusterView):
     #: change of its entries: once an entry is removed, Ceph shows the default, regardless of the
     #: options that RocksDB was opened with (measured on 16.2.15).
     running: Mapping[int, RunningOption] = field(default_factory=dict)
-    #: Values the monitor would give an OSD at its next start.
-    resolved: Mapping[int, str] = field(default_factory=dict)
     #: Why no orchestrator can restart an OSD; None: one can, or this was not queried.
     orchestrator_reason: Optional[str] = None
     #: The orchestrator's reports about OSDs.
@@ -172,16 +169,11 @@ def entry(
     seen: Observation,
     who: str,
     value: Optional[str],
-    *,
-    urgent: bool = False,
 ) -> Optional[Step]:
-    """The step that gives ``who`` this entry, None for no entry; None once it is confirmed.
-
-    ``urgent``: neither a pause nor the mode holds it.
-    """
+    """The step that gives ``who`` this entry, None for no entry; None once it is confirmed."""
     if seen.entries.get(who) == value:
         return None
-    held = None if urgent else why_held(state, seen)
+    held = why_held(state, seen)
     if held is not None:
         return Step(waiting(state, held))
     action, error = entry_action(who, value), repeated_error(rules, state)

@@ -86,7 +86,6 @@ class ChaosEvent(Enum):
     REFUSES_SET = auto()
     REFUSES_RM = auto()
     REFUSES_DUMP = auto()
-    REFUSES_GET = auto()
     REFUSES_OK_TO_STOP = auto()
     REFUSES_VERSIONS = auto()
     MONITORS_BACK = auto()

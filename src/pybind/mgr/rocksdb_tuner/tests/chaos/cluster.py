@@ -242,10 +242,6 @@ class ChaosCluster(FakeCluster):
         self.questions['config show'] += 1
         return super().running(osd_id, names, if_set)
 
-    def resolved(self, osd_id: int, name: str) -> str:
-        self.questions['config get'] += 1
-        return super().resolved(osd_id, name)
-
     def daemon_versions(self) -> tuple[DaemonVersions, ...]:
         self.questions['versions'] += 1
         return super().daemon_versions()

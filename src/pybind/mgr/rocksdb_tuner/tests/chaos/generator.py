@@ -252,7 +252,6 @@ _ENDS_WITH = {
     ChaosEvent.REFUSES_SET: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_RM: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_DUMP: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_GET: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_OK_TO_STOP: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_VERSIONS: ChaosEvent.MONITORS_BACK,
     ChaosEvent.MONITORS_SLOW: ChaosEvent.MONITORS_BACK,

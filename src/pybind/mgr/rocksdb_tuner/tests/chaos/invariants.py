@@ -358,8 +358,7 @@ class Watch(Checks[Rule]):
                 if value not in {None, before}:
                     self._same_osd(state, owner.osd_id, command)
                 self._judged(state, who, command)
-                shields = owner.step is OsdStep.REPINNING
-                self.require(Rule.MODE, shields or may_act, f'{command} in spite of the mode')
+                self.require(Rule.MODE, may_act, f'{command} in spite of the mode')
         else:
             self.require(Rule.MODE, may_act, f'{command} in spite of the mode')
 

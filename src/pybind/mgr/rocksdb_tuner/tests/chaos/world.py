@@ -158,7 +158,7 @@ class World(Run):
 
     def _changed(self, old: Optional[RolloutState], new: RolloutState) -> None:
         self.on_change(old, new)
-        self.announcer.changed(old, new)
+        self.driver._announcer.changed(old, new)
 
     @property
     def has_reports(self) -> bool:

@@ -54,9 +54,6 @@ class FakeConfig:
     def remove(self, who: str, name: str) -> None:
         raise AssertionError('a watch changes nothing')
 
-    def resolved(self, osd_id: int, name: str) -> str:
-        raise AssertionError('not needed here')
-
 
 @pytest.fixture
 def config() -> FakeConfig:

@@ -8,9 +8,11 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.operations.announce import Progress, Texts
 from rocksdb_tuner.operations.driver import STEPS_PER_TICK, OperationDriver
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Step
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,14 @@ class Counting(OperationDriver[Count, int, int]):
     KIND = 'count'
 
     def __post_init__(self) -> None:
-        super().__init__(lambda: self.on, None, on_change=self._announced)
+        texts: Texts[Count] = Texts(
+            lines=lambda *_: (),
+            progress=lambda state: Progress('', 0.0),
+            failure=lambda _: None,
+            waiting=lambda state, waited_s: f'{state.operation_id}: {waited_s:g}',
+        )
+        super().__init__(FakeCluster(1), texts, lambda: self.on, None)
+        self._on_change = self._announced
 
     def start(self, count: Count) -> Count:
         self.load()
@@ -97,9 +106,6 @@ class Counting(OperationDriver[Count, int, int]):
         if self.refuses_ends:
             raise CommandError(30, 'read-only')
         self.log.append(f'kept {state.operation_id}')
-
-    def _why_waiting(self, state: Count, waited_s: float) -> Optional[str]:
-        return f'{state.operation_id}: {waited_s:g}'
 
     def _paused(self, state: Count, actor: str, now_s: float) -> Count:
         return replace(state, paused_by=actor)

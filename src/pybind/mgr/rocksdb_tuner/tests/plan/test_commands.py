@@ -18,7 +18,6 @@ from rocksdb_tuner.tests.operations.rollout.conftest import (
     ALL,
     NEW,
     OLD,
-    overridden,
     remove_override,
     set_profile,
 )
@@ -59,24 +58,12 @@ def test_undo_restores_masks_before_restarts() -> None:
     assert commands(undo_actions(request, {}))[0] == f'ceph config rm {ALL} {OPTION}'
 
 
-def test_undo_of_a_removal_sets_the_entry_again() -> None:
-    cluster = overridden('osd', osds=1)
-    lines = commands(undo_actions(remove_override(cluster), cluster.entries_of()))
-    assert lines[0] == f"ceph config set osd {OPTION} '{OLD}'"
-
-
 def test_undo_sets_an_own_entry_again() -> None:
     request = set_profile(FakeCluster(osds=1), final_entries=(('osd.0', None), (ALL, NEW)))
     assert commands(undo_actions(request, {'osd.0': OLD}))[:2] == (
         f'ceph config rm {ALL} {OPTION}',
         f"ceph config set osd.0 {OPTION} '{OLD}'",
     )
-
-
-def test_kept_entry_is_not_shown_as_removed() -> None:
-    request = set_profile(FakeCluster(osds=2), final_entries=(('osd.0', NEW),))
-    removed = [line for line in commands(forward_actions(request)) if ' rm ' in line]
-    assert removed == [f'ceph config rm osd.1 {OPTION}']
 
 
 def test_change_without_restarts_shows_none() -> None:
@@ -86,12 +73,6 @@ def test_change_without_restarts_shows_none() -> None:
         f"ceph config set osd {OPTION} '{OLD}'",
     )
     assert expected_duration_s(request, SoakPlan(60.0, 60.0)) == (0.0, 0.0)
-
-
-def test_expected_duration_is_that_of_the_restarts() -> None:
-    request = set_profile(FakeCluster(osds=3))
-    assert expected_duration_s(request, SoakPlan(), restart_s=20.0) == (60.0, 60.0)
-    assert expected_duration_s(request, SoakPlan()) == (135.0, 135.0)
 
 
 def test_expected_duration_includes_the_soak() -> None:

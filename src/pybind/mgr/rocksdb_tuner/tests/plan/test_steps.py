@@ -45,12 +45,6 @@ def test_osds_that_do_much_the_same_keep_their_places(samples: list[list[float]]
     assert len({shown.of(change(), dict(enumerate(loads))) for loads in samples}) == 1
 
 
-@given(st.lists(st.lists(st.floats(0, 0.9), min_size=OSDS, max_size=OSDS), min_size=2))
-def test_osds_that_do_next_to_nothing_keep_their_places(samples: list[list[float]]) -> None:
-    shown = ShownSteps()
-    assert len({shown.of(change(), dict(enumerate(loads))) for loads in samples}) == 1
-
-
 @given(some_loads)
 def test_the_first_look_takes_the_least_risky_typical_osd_and_its_best_controls(
     loads: Loads,
@@ -73,23 +67,6 @@ def test_whatever_happens_the_canary_is_as_typical_as_a_new_one_would_be(
     known = {n: max(1.0, iops) for n, iops in now.items() if iops is not None}
     typical = typical_of(range(OSDS), known)
     assert canary in typical or not typical or canary == canary_first(dict(change().places), now)[0]
-
-
-@pytest.mark.parametrize('iops', [0.0, 1000.0])
-def test_canary_that_is_no_longer_typical_is_replaced(iops: float) -> None:
-    shown = ShownSteps()
-    first = shown.of(change(), even(100.0, osd4=90.0))
-    assert first.order[0] == 4
-    then = shown.of(change(), even(100.0, osd4=iops))
-    assert then.order[0] != 4
-
-
-def test_idle_controls_are_replaced_by_active_osds() -> None:
-    shown = ShownSteps()
-    idle = shown.of(change(), even(0.0))
-    resting = dict.fromkeys((f'osd{n}' for n in idle.controls[:3]), 0.0)
-    then = shown.of(change(), even(100.0, **resting))
-    assert not {int(name[3:]) for name in resting} & set(then.controls)
 
 
 def test_few_typical_osds_keep_their_places() -> None:
@@ -122,14 +99,6 @@ def test_another_change_or_osd_gets_a_new_plan() -> None:
     assert shown.of(change('ttl=0'), noisy).order[0] == 7
     assert shown.of(change(osds=OSDS - 1), noisy).order[0] == 7
     assert shown.of(change(), noisy) == first
-
-
-def test_plans_not_requested_recently_are_dropped() -> None:
-    shown = ShownSteps()
-    shown.of(change(), even(100.0, osd4=90.0))
-    for number in range(32):
-        shown.of(change(f'ttl={number}'), even(100.0))
-    assert shown.of(change(), even(100.0, osd7=80.0)).order[0] == 7
 
 
 def test_last_thirty_two_changes_are_remembered() -> None:

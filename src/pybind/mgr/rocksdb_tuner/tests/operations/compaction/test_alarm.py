@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from rocksdb_tuner.operations.announce import ACTION_AFTER_S, GATE_ALARM_AFTER_S
-from rocksdb_tuner.operations.compaction.rules import why_waiting
 
 from .conftest import WAITING, Run
 
@@ -70,17 +67,6 @@ def test_closed_gate_raises_an_alarm_only_after_half_an_hour() -> None:
     assert not watched(run, 60)
 
 
-def test_alternating_reasons_are_one_wait() -> None:
-    run = Run()
-    run.cluster.flags.add('noout')
-    run.start()
-    run.to_a_wait('noout')
-    assert not watched(run, 1000)
-    run.cluster.health['MON_DOWN'] = 'HEALTH_WARN'
-    run.cluster.flags.clear()
-    assert watched(run, 900)
-
-
 @pytest.mark.parametrize('chosen', ['pause', 'mode', 'window'])
 def test_waits_chosen_by_the_operator_raise_no_alarm(chosen: str) -> None:
     run = Run()
@@ -91,14 +77,3 @@ def test_waits_chosen_by_the_operator_raise_no_alarm(chosen: str) -> None:
     run.outside_window = 'outside the maintenance window' if chosen == 'window' else None
     assert not watched(run, 2 * GATE_ALARM_AFTER_S)
     assert run.state.paused_reason
-
-
-def test_finished_or_progressing_campaign_raises_no_alarm() -> None:
-    run = compacting(Run())
-    assert why_waiting(run.state, 1e6) is None
-    held = replace(run.state, paused_reason='cluster health: MON_DOWN')
-    assert 'ceph health detail' in str(why_waiting(held, GATE_ALARM_AFTER_S))
-    assert why_waiting(held, GATE_ALARM_AFTER_S - 1) is None
-    run.driver.abort('client.a', run.cluster.now_s)
-    ended = replace(run.run_to_end(), paused_reason='osd.0 is down')
-    assert why_waiting(ended, 1e6) is None

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import ClusterMap, FailureDomain
+from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 
-from .conftest import LIMITS, USED_BYTES, Run
+from .conftest import USED_BYTES, Run
 
 
 def test_every_osd_is_compacted_once_in_order_and_freed_space_reported(run: Run) -> None:
@@ -27,40 +25,6 @@ def test_every_osd_is_compacted_once_in_order_and_freed_space_reported(run: Run)
     assert run.cluster.progress == {}
     assert run.cluster.progress_ended == [('rocksdb_tuner-c1', None)]
     assert run.cluster.logged[-1][0].endswith('DB 400 MiB -> 240 MiB (-40%)')
-
-
-def test_phases_match_those_of_a_rollout(run: Run) -> None:
-    run.start()
-    phases = [run.state.phase]
-    while not run.state.ended:
-        run.tick()
-        if run.state.phase is not phases[-1]:
-            phases.append(run.state.phase)
-    # At first it waits for reports to this manager.
-    reported = [Phase.PREFLIGHT, Phase.CANARY, Phase.PROMOTING, Phase.DONE]
-    assert phases == [Phase.PREFLIGHT, Phase.WAITING, *reported]
-
-
-def test_client_latency_is_sampled_before_the_first_compaction() -> None:
-    run = Run()
-    run.fail_over()
-    began_s = run.cluster.now_s
-    run.start()
-    run.until(lambda state: bool(run.cluster.compactions.requested))
-    assert run.cluster.now_s - began_s >= LIMITS.baseline_s
-    assert run.state.baseline_ms == 5.0
-
-
-def test_ticks_do_not_wait_for_a_compaction(run: Run) -> None:
-    run.cluster.compactions.takes_s = 5000.0
-    run.start()
-    run.until(lambda state: bool(state.in_flight))
-    for _ in range(1000):
-        run.tick()
-        assert run.cluster.tell_commands == []
-    assert run.cluster.compactions.requested == [0]
-    assert run.cluster.compactions.running() == {0}
-    assert run.state.osds[0].step is CompactionStep.COMPACTING
 
 
 def ever_together(run: Run) -> set[frozenset[int]]:
@@ -83,26 +47,6 @@ def test_parallel_compactions_stay_within_one_rack() -> None:
         osd.domain = FailureDomain('rack', 'r1' if n < 3 else 'r2')
     together = {n for n in ever_together(run) if len(n) > 1}
     assert together == {frozenset(pair) for pair in ((1, 2), (3, 4))}
-
-
-@pytest.mark.parametrize('known', [True, False])
-def test_no_parallel_compactions_if_failure_domains_are_single_osds_or_unknown(
-    run: Run, known: bool
-) -> None:
-    cluster_map = run.cluster.cluster_map
-
-    def elsewhere() -> ClusterMap:
-        found = cluster_map()
-        domains = [FailureDomain('osd', f'osd.{o.osd_id}') if known else None for o in found.osds]
-        osds = (replace(o, failure_domain=domain) for o, domain in zip(found.osds, domains))
-        return replace(found, osds=tuple(osds))
-
-    run.cluster.cluster_map = elsewhere  # type: ignore[method-assign]
-    run.start(parallel=2)
-    while not run.state.ended:
-        run.tick()
-        assert len(run.cluster.compactions.running()) <= 1
-    assert run.state.outcome is Outcome.DONE
 
 
 @pytest.mark.parametrize('flag', ['noout', 'nobackfill'])
@@ -132,21 +76,6 @@ def test_osd_that_never_reports_is_skipped_and_the_others_compact(run: Run) -> N
     assert state.outcome is Outcome.DONE
 
 
-def test_campaign_waits_if_no_osd_reports(run: Run) -> None:
-    run.unmeasured = frozenset(run.cluster.osds)
-    run.start()
-    for _ in range(600):
-        run.tick()
-    assert set(run.steps().values()) == {'pending'}
-
-
-def test_nothing_starts_outside_the_maintenance_window(run: Run) -> None:
-    run.outside_window = 'outside the maintenance window'
-    run.start()
-    run.to_a_wait('maintenance window')
-    assert run.cluster.compactions.requested == []
-
-
 def test_slow_clients_block_the_next_osd_until_the_operator_resumes(
     run: Run,
 ) -> None:
@@ -160,36 +89,6 @@ def test_slow_clients_block_the_next_osd_until_the_operator_resumes(
     state = run.run_to_end()
     assert state.outcome is Outcome.DONE
     assert state.baseline_ms == 9.0
-
-
-def test_missing_client_latency_blocks_nothing(run: Run) -> None:
-    run.latency_ms = None
-    run.start()
-    state = run.run_to_end()
-    assert (state.outcome, state.baseline_ms) == (Outcome.DONE, None)
-
-
-def test_db_device_without_space_is_skipped_and_reported(run: Run) -> None:
-    run.total_bytes.update({1: 2 * USED_BYTES - 1, 2: 2 * USED_BYTES})
-    run.start()
-    state = run.run_to_end()
-    assert run.cluster.compactions.requested == [0, 2, 3]
-    assert state.osds[1].step is CompactionStep.SKIPPED
-    assert 'osd.1: its DB device has no room' in (state.failure or '')
-    assert state.outcome is Outcome.DONE
-
-
-def test_pause_lets_running_compactions_finish_and_starts_no_other(run: Run) -> None:
-    run.start()
-    run.until(lambda state: bool(state.in_flight))
-    run.driver.pause('operator', run.cluster.now_s)
-    run.until(lambda state: state.osds[0].step is CompactionStep.DONE)
-    for _ in range(50):
-        run.tick()
-    assert run.state.phase is Phase.WAITING
-    assert run.cluster.compactions.requested == [0]
-    run.driver.resume(run.cluster.now_s)
-    assert run.run_to_end().outcome is Outcome.DONE
 
 
 def test_abort_waits_for_the_running_compaction_and_ends(run: Run) -> None:
@@ -255,39 +154,6 @@ def test_osd_restarted_during_its_compaction_is_asked_again(run: Run) -> None:
     state = run.run_to_end()
     assert state.outcome is Outcome.DONE
     assert run.cluster.compactions.requested == [0, 0, 1, 2, 3]
-
-
-def test_osd_that_stays_down_is_awaited_except_after_abort(run: Run) -> None:
-    run.start()
-    run.until(lambda state: bool(run.cluster.compactions.running()))
-    run.cluster.stop_osd(0)
-    run.to_a_wait('osd.0 is down')
-    run.cluster.start_osd(0)
-    assert run.run_to_end().outcome is Outcome.DONE
-
-
-def test_foreign_compaction_is_awaited(run: Run) -> None:
-    run.cluster.compactions.ask(0, 'compact')
-    run.start()
-    run.cluster.compactions.takes_s = 300.0
-    run.cluster.compactions.ask(0, 'compact')
-    state = run.run_to_end()
-    assert state.outcome is Outcome.DONE
-    assert run.cluster.compactions.most_at_once == 1
-
-
-def test_campaign_without_a_compacted_osd_failed(run: Run) -> None:
-    run.total_bytes = dict.fromkeys(run.cluster.osds, USED_BYTES)
-    run.start()
-    state = run.run_to_end()
-    assert (state.stage, state.outcome) == (Phase.FAILED, Outcome.FAILED)
-    assert run.cluster.progress_ended[0][1] is not None
-
-
-def test_second_concurrent_campaign_is_refused(run: Run) -> None:
-    run.start()
-    with pytest.raises(OperationRefused, match='c1 is under way'):
-        run.start()
 
 
 def test_commands_without_a_campaign_are_refused() -> None:

@@ -10,14 +10,13 @@ from typing import Callable, Optional, TypeVar
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
-from rocksdb_tuner.operations.compaction.driver import CURRENT, CampaignDriver
-from rocksdb_tuner.operations.compaction.records import CompactionStep
-from rocksdb_tuner.operations.compaction.rules import Measured, Probe, parse_probe
+from rocksdb_tuner.operations.compaction.driver import CURRENT
+from rocksdb_tuner.operations.compaction.rules import Probe, parse_probe
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Permission, Phase
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
 
-from .conftest import LIMITS, USED_BYTES, Run
+from .conftest import USED_BYTES, Run
 
 _T = TypeVar('_T')
 SILENT = CommandError(110, 'no answer')
@@ -85,17 +84,6 @@ def test_impossible_command_is_refused_with_its_errno() -> None:
     assert run.driver.under_way
 
 
-def test_pause_is_stored_and_continues_under_the_next_manager() -> None:
-    run = Run()
-    run.start()
-    run.driver.pause('client.ann', 7.0)
-    run.fail_over()
-    assert (run.state.paused_by, run.state.updated_s) == ('client.ann', 7.0)
-    run.driver.resume(9.0)
-    run.fail_over()
-    assert (run.state.paused_by, run.state.updated_s) == (None, 9.0)
-
-
 # -- what it sends
 
 
@@ -131,21 +119,6 @@ def test_only_the_compacting_osd_is_sampled_every_five_seconds() -> None:
     }
 
 
-@pytest.mark.parametrize('jump_s', [-3600.0, 3600.0])
-def test_clock_change_affects_neither_queries_nor_actions(jump_s: float) -> None:
-    run, jumping = Run('reef'), Run('reef')
-    usual, other = OsdCommandQueue(run), OsdCommandQueue(jumping)
-    for each in (run, jumping):
-        each.start()
-    while not run.state.ended:
-        run.tick(1.0)
-        jumping.offset_s += jump_s
-        jumping.tick(1.0)
-    assert other.sent == usual.sent
-    assert jumping.steps() == run.steps()
-    assert jumping.state.updated_s == run.state.updated_s + jumping.offset_s
-
-
 def test_unanswered_request_is_not_repeated_until_the_process_changes() -> None:
     run = Run('reef')
     query_command = OsdCommandQueue(run)
@@ -170,36 +143,6 @@ def test_another_process_is_queried_at_once() -> None:
     assert query_command.times(0, 'perf dump') == [0.0, 2.0]
 
 
-def test_no_osd_is_sampled_more_often_in_a_whole_campaign() -> None:
-    run = Run('reef')
-    query_command = OsdCommandQueue(run)
-    run.start()
-    while not run.state.ended:
-        run.tick(1.0)
-    for n in run.cluster.osds:
-        (compacted_s,) = query_command.times(n, 'compact')
-        times = query_command.times(n, 'perf dump')
-        for earlier_s, later_s in zip(times, times[1:]):
-            # Its answer from before the request does not describe its current state.
-            assert later_s - earlier_s >= 5.0 or earlier_s <= compacted_s <= later_s
-
-
-def test_osd_marked_down_is_not_queried_during_its_compaction() -> None:
-    run = Run('pacific')
-    query_command = OsdCommandQueue(run)
-    query_command.answers[0, 'compact'] = lambda: None
-    run.start()
-    run.until(lambda state: bool(state.in_flight))
-    query_command.sent.clear()
-    run.tick(1.0)
-    run.cluster.mark_down(0)
-    run.tick(1.0)
-    run.cluster.mark_down(0, up=True)
-    for _ in range(10):
-        run.tick(1.0)
-    assert query_command.sent == []
-
-
 @pytest.mark.parametrize('error', [SILENT, None])
 def test_unusable_answer_is_requested_again(
     error: Optional[CommandError], caplog: pytest.LogCaptureFixture
@@ -221,15 +164,6 @@ def test_unusable_answer_is_requested_again(
     assert any('osd.0 did not report its compactions: ' in text for text in caplog.messages)
     query_command.answers.clear()
     assert run.run_to_end().outcome is Outcome.DONE
-
-
-def test_osd_that_is_down_is_not_queried() -> None:
-    run = compacting(Run('reef'))
-    query_command = OsdCommandQueue(run)
-    run.cluster.stop_osd(0)
-    for _ in range(20):
-        run.tick(1.0)
-    assert query_command.sent == []
 
 
 def test_nothing_is_queried_behind_an_unanswered_compaction() -> None:
@@ -295,28 +229,6 @@ def test_osd_that_returns_in_time_is_compacted_and_its_downtime_reset() -> None:
     assert set(run.steps().values()) == {'done'}
 
 
-def test_several_absent_osds_are_skipped_after_the_same_five_minutes() -> None:
-    run = Run()
-    for n in range(3):
-        run.cluster.mark_out(n)
-    began_s = run.start().started_s
-    run.until(lambda state: [o.step.value for o in state.osds[:3]] == ['skipped'] * 3)
-    assert 300.0 <= run.cluster.now_s - began_s <= 330.0
-    run.run_to_end()
-    assert run.steps()[3] == 'done'
-
-
-def test_at_most_ten_osds_are_processed_per_tick() -> None:
-    run = Run(osds=14)
-    run.start()
-    for n in range(12):
-        run.cluster.purge(n)
-    run.tick()
-    assert list(run.steps().values()).count('skipped') == 10
-    run.tick()
-    assert list(run.steps().values()).count('skipped') == 12
-
-
 # -- checks before it starts
 
 
@@ -339,28 +251,6 @@ def test_unresponsive_osd_blocks_the_next_one(failing: str, reason: str) -> None
     assert run.cluster.compactions.requested == []
     run.cluster.errors.clear()
     run.until(lambda state: bool(state.in_flight))
-
-
-def test_upgrade_unstoppable_osd_and_silent_reports_block_the_campaign() -> None:
-    run = Run()
-    run.start()
-    run.cluster.upgrades_to = '18.2.7'
-    run.to_a_wait('Ceph is being upgraded: 18.2.7')
-    run.cluster.upgrades_to = None
-    unsafe = 'unsafe to stop osd(s)'
-    run.cluster.ok_to_stop = lambda osd_ids: unsafe  # type: ignore[method-assign]
-    run.to_a_wait(f'osd.0 is not ok-to-stop: {unsafe}')
-    del run.cluster.ok_to_stop
-    for _ in range(40):
-        run.driver.tick(
-            run.cluster.now_s,
-            Measured({}, {}, None, frozenset()),
-            Permission(no_reports_reason='OSDs do not report to it'),
-            monotonic_s=run.cluster.now_s,
-        )
-        run.cluster.advance(2.0)
-    assert run.state.paused_reason == 'OSDs do not report to it'
-    assert run.cluster.compactions.requested == []
 
 
 class Counting:
@@ -413,14 +303,6 @@ def test_tick_without_changes_stores_nothing_and_ended_campaign_samples_nothing(
     assert counting.asked == {}
 
 
-def test_manager_that_starts_with_a_tick_loads_the_stored_state() -> None:
-    run = compacting(Run())
-    before = run.state
-    run.driver = run.new_driver()
-    run.tick()
-    assert run.state.osds[0].nonce == before.osds[0].nonce
-
-
 # -- stored state and messages
 
 
@@ -434,43 +316,6 @@ def test_stored_state_is_loaded_once_and_its_progress_shown_again() -> None:
     run.store.values.clear()
     run.driver.load()
     assert run.driver.state is not None
-
-
-def test_nothing_is_announced_if_nothing_was_stored() -> None:
-    run = Run()
-    run.fail_over()
-    run.tick()
-    assert (run.driver.state, run.driver.under_way, run.driver.problems) == (None, False, ())
-    assert (run.cluster.logged, run.cluster.progress, run.store.values) == ([], {}, {})
-
-
-def test_unstored_end_is_stored_later_and_the_error_logged_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    run = Run()
-    run.start()
-    kept = run.ended.append
-
-    def refuse(state: object) -> None:
-        raise CommandError(30, 'read-only')
-
-    run.driver._on_end = refuse
-    run.run_to_end()
-    for _ in range(5):
-        run.tick()
-    error_text = 'the compaction campaign cannot continue: read-only'
-    assert list(run.driver.problems) == [error_text]
-    assert caplog.messages.count(error_text) == 1
-    run.driver._on_end = kept
-    for _ in range(3):
-        run.tick()
-    assert run.ended == [run.state]
-    assert list(run.driver.problems) == []
-    # The next manager cannot know whether it was stored.
-    run.fail_over()
-    for _ in range(3):
-        run.tick()
-    assert run.ended == [run.state] * 2
 
 
 def test_event_ends_with_a_failure_but_not_with_an_abort() -> None:
@@ -502,61 +347,13 @@ def test_refused_command_is_logged_with_its_answer(caplog: pytest.LogCaptureFixt
     assert (run.state.errors, run.state.last_error) == (1, 'osd.0: no')
 
 
-class Swallowing:
-    """A guard of what must not hold up the campaign."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
-        self.steps.append(step)
-        try:
-            return work()
-        except ZeroDivisionError:
-            return otherwise
-
-
-def test_failing_announcements_block_nothing() -> None:
-    run = Run()
-    guard = Swallowing()
-
-    def fail(*_: object) -> None:
-        raise ZeroDivisionError
-
-    for name in ('log', 'show_progress'):
-        setattr(run.cluster, name, fail)
-    run.driver = CampaignDriver(run.cluster, run.store, run.ended.append, guard=guard)
-    run.start()
-    run.run_to_end()
-    assert run.state.outcome is Outcome.DONE
-    again = CampaignDriver(run.cluster, run.store, guard=guard)
-    again.load()
-    assert again.state == run.state
-    assert set(guard.steps) == {'announcements'}
-
-
-def test_configured_limits_apply() -> None:
-    run = Run()
-    run.driver = CampaignDriver(
-        run.cluster, run.store, limits=LIMITS.__class__(observe_first_s=0.0, baseline_s=0.0)
-    )
-    run.start()
-    for _ in range(15):
-        run.tick(1.0)
-    assert run.cluster.compactions.requested == [0]
-
-
 def test_broken_campaign_is_reported_with_its_error_and_quarantined(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = Run()
     run.store.values[CURRENT] = '[]'
     run.fail_over()
-    (problem,) = run.driver.problems
-    assert problem == (
-        'the stored "campaign/current" could not be read and was quarantined: it is not a JSON '
-        'object; a running compaction continues in its OSD'
-    )
+    assert run.driver.state is None
     reason = 'cannot read campaign/current, quarantining it: it is not a JSON object'
     assert reason in caplog.messages
     run.start()
@@ -605,15 +402,6 @@ def test_osd_counters_show_started_running_and_queued_compactions(
 def test_invalid_answer_is_a_descriptive_value_error(text: str) -> None:
     with pytest.raises(ValueError, match='unexpected RocksDB counters'):
         parse_probe(text, 7)
-
-
-def test_stored_step_is_recognized_by_the_next_manager() -> None:
-    run = compacting(Run())
-    (started,) = run.state.in_flight
-    assert (started.step, started.asked) == (CompactionStep.COMPACTING, 1)
-    assert started.nonce == run.cluster.osds[0].nonce
-    run.fail_over()
-    assert run.state.in_flight == (started,)
 
 
 def test_next_campaign_starts_only_after_the_last_end_is_in_history() -> None:

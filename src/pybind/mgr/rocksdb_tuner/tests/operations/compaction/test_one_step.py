@@ -554,18 +554,6 @@ def test_conclusion_names_five_skipped_osds_and_counts_the_others(cluster: FakeC
     assert (clean.outcome, clean.failure) == (Outcome.DONE, None)
 
 
-def test_long_reason_is_truncated_and_unchanged_sample_keeps_the_time(
-    cluster: FakeCluster,
-) -> None:
-    reported = ask_failed(campaign(cluster, COMPACTING), 0, 'x' * 5000, 2.0)
-    twice = replace(reported, osds=(replace(reported.osds[0], asked=2), *reported.osds[1:]))
-    assert len(first(after(twice, observer(cluster))).reason or '') == 120
-    busy = with_probe(observer(cluster, latency_ms=None), 0, probe(cluster, 0, running=True))
-    state = campaign(cluster, COMPACTING)
-    found = after(state, busy)
-    assert (found.state, found.compact) == (state, None)
-
-
 # -- who is down and out
 
 
@@ -677,11 +665,6 @@ def test_second_of_two_unstarted_osds_waits_for_the_first(cluster: FakeCluster) 
     assert after(state, observer(cluster)).compact == 1
 
 
-def test_one_of_two_unstarted_osds_is_asked_and_counted_at_a_time(cluster: FakeCluster) -> None:
-    found = after(campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2), observer(cluster))
-    assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
-
-
 # -- what two things at once make of each other
 
 
@@ -749,19 +732,6 @@ def test_answer_of_a_process_unknown_to_the_osd_map_is_ignored(
     assert (found.state, found.compact) == (state, None)
 
 
-def test_time_in_an_unobserved_step_is_none(cluster: FakeCluster) -> None:
-    short = replace(LIMITS, settle_s=0.5, begin_s=0.5)
-    view = observer(cluster, in_step_s={})
-    for at in (COMPACTING, SETTLING):
-        found = step(campaign(cluster, at), view, 2.0, short)
-        assert (first(found).step, found.compact) == (at, None)
-
-
-def test_other_osds_follow_the_first(cluster: FakeCluster) -> None:
-    found = after(campaign(cluster, DONE, stage=Phase.CANARY), observer(cluster))
-    assert (found.compact, found.state.stage) == (1, Phase.PROMOTING)
-
-
 def test_osds_of_unknown_failure_domain_are_compacted_one_at_a_time(
     cluster: FakeCluster,
 ) -> None:
@@ -770,19 +740,3 @@ def test_osds_of_unknown_failure_domain_are_compacted_one_at_a_time(
     assert after(state, busy).compact == 2
     unknown = with_osd(with_osd(busy, 1, failure_domain=None), 2, failure_domain=None)
     assert after(state, unknown).compact is None
-
-
-def test_removed_osd_is_not_skipped_in_mode_off(cluster: FakeCluster) -> None:
-    view = without(observer(cluster), 0)
-    off = replace(view, cluster=replace(view.cluster, may_act=False))
-    found = after(campaign(cluster), off)
-    assert first(found).step is PENDING
-    assert found.state.paused_reason == 'the module mode does not allow changes'
-
-
-def test_pause_ends_with_the_campaign(cluster: FakeCluster) -> None:
-    held = paused(campaign(cluster, *[DONE] * 5, SETTLING), 'client.ann', 2.0)
-    ended = after(held, observer(cluster)).state
-    assert (ended.outcome, ended.paused_by, ended.paused_reason) == (Outcome.DONE, None, None)
-    at_once = aborted(paused(campaign(cluster, DONE), 'client.ann', 2.0), 'client.bob', 3.0)
-    assert (at_once.ending, at_once.paused_by, at_once.paused_reason) == (None, None, None)

@@ -13,7 +13,6 @@ from rocksdb_tuner.observe.details import read_slow_events
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.phases import Permission
-from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits, WhyUnstartable
@@ -174,7 +173,6 @@ class Run:
         self.clock_offset_s = 0.0
         self.why_unstartable = why_unstartable
         self.clients = Clients(self.cluster)
-        self.announcer = RolloutAnnouncer(self.cluster)
         self.driver = self.new_driver()
         # A manager that has been active for a while.
         for _ in range(10):
@@ -187,14 +185,12 @@ class Run:
             same_meaning,
             why_unstartable=self.why_unstartable,
             limits=limits,
-            on_change=self.announcer.changed,
         )
 
     def fail_over(self) -> None:
         """Another manager takes over: all that it knows is in the store."""
         self.driver = self.new_driver()
         self.driver.load()
-        self.announcer.taken_over(self.driver.state)
 
     def allowed(self) -> Permission:
         return Permission(

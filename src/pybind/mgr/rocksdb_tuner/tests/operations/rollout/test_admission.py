@@ -46,17 +46,6 @@ def test_canary_is_not_compared_with_itself_or_unknown_osds(run: Run) -> None:
             run.start(set_profile(run.cluster, controls=controls))
 
 
-def test_previous_entries_are_recorded() -> None:
-    run = Run(overridden(ALL))
-    run.cluster.operator_sets('osd.7', OLD)
-    state = run.start()
-    assert state.before.entries == ((ALL, OLD),)
-    assert state.before.entry(ALL) == OLD
-    assert state.before.entry('osd.0') is None
-    assert {(o.value, o.source, o.release) for o in state.before.osds} == {(OLD, 'mon', 'pacific')}
-    assert state.phase is Phase.PLANNED
-
-
 def test_previous_entries_are_recorded_in_order() -> None:
     """Of both options, but no other OSDs: the stored data is the same each time."""
     cluster = FakeCluster()
@@ -111,13 +100,6 @@ def test_down_osds_are_named(run: Run) -> None:
     run.cluster.stop_osd(0)
     run.cluster.stop_osd(2)
     refuses(run, set_profile(run.cluster), errno.EBUSY, r'osd\.0, osd\.2 are down: bring it up')
-
-
-def test_many_osds_are_named_up_to_the_line_length() -> None:
-    run = Run(overridden('osd', osds=12))
-    for n in range(12):
-        run.cluster.stop_osd(n)
-    refuses(run, set_profile(run.cluster), errno.EBUSY, r'osd\.7 and 4 more are down')
 
 
 @pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', 'osd.1/host:node1'])
@@ -177,11 +159,6 @@ def test_entry_that_would_override_the_final_state_is_named_in_advance(run: Run,
     )
 
 
-def test_conflicting_entry_of_equal_meaning_is_allowed(run: Run) -> None:
-    run.cluster.operator_sets('osd/host:node1', NEW.replace(',', ';'))
-    assert run.start().phase is Phase.PLANNED
-
-
 @pytest.mark.parametrize('who', [CLASS, 'osd/host:node1', 'osd.1/class:ssd'])
 def test_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> None:
     request = set_profile(run.cluster, final_entries=((who, NEW), (ALL, NEW)))
@@ -191,11 +168,6 @@ def test_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> Non
 def test_final_state_without_an_entry_for_its_osds_is_refused(run: Run) -> None:
     request = set_profile(run.cluster, final_entries=(('osd.0', NEW), ('osd.1', NEW)))
     refuses(run, request, errno.EINVAL, r'no entry would apply to osd\.2 at the end')
-
-
-def test_entry_that_no_osd_starts_with_can_be_removed(run: Run) -> None:
-    run.cluster.operator_sets(CLASS, OLD)
-    assert run.start(set_profile(run.cluster, final_entries=((CLASS, None), (ALL, NEW))))
 
 
 def test_override_above_another_one_is_refused(run: Run) -> None:
@@ -217,27 +189,6 @@ def test_unrelated_osds_are_never_changed_unwatched(run: Run) -> None:
         errno.EINVAL,
         r'osd\.1, osd\.2 are not among the OSDs to change, but would get another value',
     )
-
-
-def test_unrelated_osds_that_get_an_equal_value_are_allowed() -> None:
-    run = Run(overridden(ALL))
-    same = ';'.join(OLD.split(','))
-    assert run.start(set_profile(run.cluster, same, targets=((0, same),), order=(0,)))
-
-
-def test_unrelated_osd_that_is_down_is_not_changed_unwatched(run: Run) -> None:
-    """It would return with an unwatched value."""
-    run.cluster.stop_osd(1)
-    targets = tuple((n, NEW) for n in (0, 2))
-    request = set_profile(run.cluster, targets=targets, order=(0, 2))
-    refuses(run, request, errno.EINVAL, r'osd\.1 is not among the OSDs to change')
-
-
-def test_unrelated_osd_down_and_out_is_allowed(run: Run) -> None:
-    run.cluster.stop_osd(1)
-    run.cluster.osds[1].in_cluster = False
-    targets = tuple((n, NEW) for n in (0, 2))
-    assert run.start(set_profile(run.cluster, targets=targets, order=(0, 2)))
 
 
 def test_override_is_removed_beside_an_osd_that_is_down_once_that_is_back() -> None:
@@ -271,17 +222,6 @@ def test_override_that_equals_the_default_is_removed_beside_unrelated_osds() -> 
     run.start(request)
     run.run_to_end()
     assert (run.state.phase, run.cluster.entries_of()) == (Phase.DONE, {})
-
-
-def test_override_covering_unrelated_osds_is_refused() -> None:
-    run = Run(overridden('osd'))
-    request = replace(
-        remove_override(run.cluster),
-        targets=((0, DEFAULTS['pacific']),),
-        order=(0,),
-        controls=(),
-    )
-    refuses(run, request, errno.EINVAL, 'would get another value at the next restart')
 
 
 # -- single decisions, of entries in any order
@@ -337,19 +277,6 @@ def test_change_without_a_restart_requires_osds_that_run_the_value() -> None:
     assert {osd.step for osd in decided(replace(request, restart=True), {}).osds} == {
         OsdStep.PENDING
     }
-
-
-def test_shared_and_own_entries_are_recorded_in_order() -> None:
-    final = (('osd.2', None), (ALL, NEW))
-    entries = {'osd.7': OLD, 'osd.2': OLD, 'global': OLD, ALL: OLD, CLASS: NEW}
-    state = decided(set_profile(FakeCluster(), final_entries=final), entries)
-    assert state.before.entries == (('global', OLD), (ALL, OLD), ('osd.2', OLD), (CLASS, NEW))
-
-
-def test_order_is_any_permutation_of_the_target_osds() -> None:
-    targets = ((1, NEW), (0, NEW), (2, NEW))
-    request = set_profile(FakeCluster(), targets=targets, order=(2, 0, 1), controls=(0,))
-    assert [osd.osd_id for osd in decided(request, {}).osds] == [2, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,123 @@
-"""The cluster log and `ceph -s` follow a rollout to any outcome."""
+"""When a rollout needs the operator: raised then, not before, and gone when it is dealt with."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
+from typing import Optional
 
-from rocksdb_tuner.judge.records import Verdict
-from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.records import OsdStep
+import pytest
 
-from .conftest import NEW, Run
+from rocksdb_tuner.judge.records import Judgement, Verdict
+from rocksdb_tuner.operations.announce import GATE_ALARM_AFTER_S, Announcer, Line, with_remedy
+from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.rollout.announce import TEXTS, transitions, why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import NEW, Run, set_profile
+from .one_step import rollout
 from .test_soak import SOAK, soaking
+
+
+def noted(run: Run) -> bool:
+    return run.driver.acknowledged
+
+
+def waits(run: Run, for_s: float) -> object:
+    return why_waiting(run.state, for_s)
+
+
+def test_closed_gate_raises_no_alarm_for_half_an_hour(run: Run) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    assert waits(run, GATE_ALARM_AFTER_S - 1) is None
+    assert 'noout; "ceph osd unset <flag>"' in str(waits(run, GATE_ALARM_AFTER_S))
+
+
+def watch(run: Run, for_s: float) -> object:
+    """The alarm of a manager that has seen it for so long."""
+    for _ in range(int(for_s / 2)):
+        run.tick()
+    return run.driver.why_waiting()
+
+
+def test_alarm_uses_the_uptime_of_the_manager_and_not_the_clock(run: Run) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    assert watch(run, 1700) is None
+    run.cluster.now_s += 86400
+    assert watch(run, 4) is None
+    run.fail_over()
+    assert watch(run, 1700) is None
+    assert 'noout' in str(watch(run, 120))
+    run.cluster.flags.discard('noout')
+    assert watch(run, 4) is None
+
+
+@pytest.mark.parametrize(
+    ('reason', 'remedy'),
+    [
+        ('osd.7 is down', 'ceph osd out 7'),
+        ('flags set on the cluster: noout', 'ceph osd unset'),
+        ('cluster health: MON_DOWN', 'ceph health detail'),
+        ('placement groups are not all active+clean', 'ceph pg dump_stuck'),
+        ('Ceph is being upgraded: 18', 'ceph orch upgrade status'),
+        ('daemons run different versions, as in', 'ceph versions'),
+        ('osd.3 is not ok-to-stop: unsafe', 'ceph osd ok-to-stop'),
+        ('anything else', 'operation abort'),
+    ],
+)
+def test_each_gate_names_its_remedy(reason: str, remedy: str) -> None:
+    found = with_remedy(reason, 'rollout')
+    assert found.startswith(f'{reason}; ')
+    assert remedy in found
+    assert found.endswith('"ceph rocksdb-tuner operation abort" ends the rollout')
+
+
+def test_missing_verdict_raises_an_alarm_at_once_until_resume(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SOAK)
+    run.to_a_wait('the verdict on osd.0 is no-data')
+    assert 'operation resume' in str(waits(run, 0.0))
+    run.driver.resume(run.cluster.now_s)
+    assert waits(run, 60.0) is None
+
+
+def test_abort_is_a_failure_only_if_it_leaves_some_osds_changed(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.driver.abort('operator', run.cluster.now_s)
+    assert run.run_to_end().phase is Phase.FAILED
+    assert why_failed(run.state) is None
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.driver.abort('operator', run.cluster.now_s)
+    run.run_to_end()
+    assert 'the change stays on osd.0' in str(why_failed(run.state))
+
+
+def test_failure_is_acknowledged_until_the_next_rollout_and_across_managers(run: Run) -> None:
+    assert not run.driver.acknowledge()
+    run.cluster.refuses_to_start = lambda value: value == NEW
+    run.start()
+    assert not run.driver.acknowledge()
+    run.run_to_end()
+    assert not noted(run)
+    assert run.driver.acknowledge()
+    assert not run.driver.acknowledge()
+    run.fail_over()
+    assert noted(run)
+    for _ in range(10):
+        run.tick()
+    run.start(set_profile(run.cluster))
+    assert not noted(run)
+    run.run_to_end()
+    assert not noted(run)
+
+
+# -- the cluster log and `ceph -s` follow a rollout to any outcome
 
 
 def lines(run: Run) -> list[str]:
@@ -47,21 +155,6 @@ def test_transitions_of_a_successful_rollout_are_logged_in_order_without_warning
     assert len(logged) == len(set(logged))
 
 
-def test_progress_is_shown_while_running_and_completes_at_the_end(run: Run) -> None:
-    run.start(soak=SOAK)
-    shares = []
-    while not run.state.ended:
-        ((message, share),) = run.cluster.progress.values()
-        assert 'Changing RocksDB options of osd' in message
-        shares.append(share)
-        run.tick()
-    assert shares == sorted(shares)
-    assert shares[0] == 0.0
-    assert 0.6 < shares[-1] < 1.0
-    assert run.cluster.progress == {}
-    assert run.cluster.progress_ended == [('rocksdb_tuner-r1', None)]
-
-
 def test_manager_taking_over_shows_progress_again_and_repeats_no_message(
     run: Run,
 ) -> None:
@@ -80,17 +173,6 @@ def test_manager_taking_over_shows_progress_again_and_repeats_no_message(
     assert run.cluster.progress_ended == [('rocksdb_tuner-r1', None)]
 
 
-def test_failed_osd_is_a_warning_and_a_failed_event(run: Run) -> None:
-    run.cluster.refuses_to_start = lambda value: value == NEW
-    run.start()
-    assert run.run_to_end().phase is Phase.FAILED
-    assert any('restoring an OSD: osd.0 did not come back up' in text for text in warnings(run))
-    assert warnings(run)[-1].startswith('rollout r1: failed: osd.0 did not come back up')
-    ((event, failure),) = run.cluster.progress_ended
-    assert event == 'rocksdb_tuner-r1'
-    assert 'did not come back up' in str(failure)
-
-
 def test_rollback_by_verdict_is_announced_with_the_measurements(run: Run) -> None:
     run.clients.factor = 1.3
     run.start(soak=SOAK)
@@ -101,24 +183,208 @@ def test_rollback_by_verdict_is_announced_with_the_measurements(run: Run) -> Non
     assert run.cluster.progress_ended[-1][1] is not None
 
 
-def test_rollback_of_an_ended_rollout_is_a_separate_event(run: Run) -> None:
-    run.start()
-    run.run_to_end()
-    run.driver.rollback(None, 'operator', run.cluster.now_s)
-    ((message, share),) = run.cluster.progress.values()
-    assert message.startswith('Restoring')
-    assert share < 1.0
-    run.run_to_end()
-    assert run.cluster.progress_ended == [('rocksdb_tuner-r1', None)] * 2
+# -- the announcement of one change of a rollout: lines of the cluster log, and progress
+
+JUDGED = Judgement(Verdict.NO_WORSE, cause='not judged: no controls')
+STARTED = Line('client.admin applies ssd-lz4 (set-profile) for osd to 3 OSD(s), osd.0 first')
 
 
-def test_wait_is_announced_once_with_its_reason_and_once_when_over(run: Run) -> None:
-    run.start()
-    run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
-    run.cluster.flags.add('noout')
-    run.to_a_wait('noout')
-    for _ in range(20):
-        run.tick()
-    run.cluster.flags.clear()
-    run.run_to_end()
-    assert sum('waiting: flags set on the cluster: noout' in text for text in lines(run)) == 1
+def at(*steps: OsdStep, **changes: object) -> RolloutState:
+    return replace(rollout(FakeCluster(3), *steps), **changes)  # type: ignore[arg-type]
+
+
+def end(stage: Phase, outcome: Outcome, **changes: object) -> dict[str, object]:
+    return {'stage': stage, 'outcome': outcome, **changes}
+
+
+def test_start_is_announced_once_and_alone() -> None:
+    started = at(paused_reason='osd.0 is down', judgement=JUDGED)
+    assert list(transitions(None, started)) == [STARTED]
+    assert list(transitions(replace(started, rollout_id='r0'), started)) == [STARTED]
+    assert list(transitions(started, started)) == []
+
+
+@pytest.mark.parametrize(
+    ('changes', 'reported'),
+    [
+        ({'judgement': JUDGED}, [Line('the verdict on osd.0: no worse: not judged: no controls')]),
+        ({'stage': Phase.SOAKING}, [Line('canary -> soaking')]),
+        (
+            {'direction': Direction.RECOVER, 'ending': Ending(Outcome.FAILED, 'it died')},
+            [Line('restoring an OSD: it died', warning=True)],
+        ),
+        (
+            {'direction': Direction.BACK, 'stage': Phase.ROLLING_BACK, 'failure': 'by client.ann'},
+            [
+                Line('rolling back all OSDs: by client.ann', warning=True),
+                Line('canary -> rolling-back'),
+            ],
+        ),
+        ({'paused_reason': 'a gate'}, [Line('waiting: a gate')]),
+        (end(Phase.DONE, Outcome.DONE), [Line('done')]),
+        (end(Phase.DONE, Outcome.DONE, failure='osd.2 left'), [Line('done: osd.2 left')]),
+        (
+            end(Phase.DONE, Outcome.DONE, judgement=JUDGED),
+            [
+                Line('the verdict on osd.0: no worse: not judged: no controls'),
+                Line('done: not judged: no controls'),
+            ],
+        ),
+        (
+            end(Phase.DONE, Outcome.DONE, failure='osd.2 left', judgement=JUDGED),
+            [
+                Line('the verdict on osd.0: no worse: not judged: no controls'),
+                Line('done: osd.2 left'),
+            ],
+        ),
+        (
+            end(Phase.FAILED, Outcome.FAILED),
+            [Line('failed: no reason was recorded', warning=True)],
+        ),
+        (
+            end(Phase.FAILED, Outcome.FAILED, failure='it died', direction=Direction.RECOVER),
+            [Line('failed: it died', warning=True)],
+        ),
+        (
+            end(Phase.ROLLED_BACK, Outcome.ROLLED_BACK, failure='by client.ann'),
+            [Line('rolled-back: by client.ann')],
+        ),
+        # An end implies that nothing is waited for any more.
+        (end(Phase.DONE, Outcome.DONE, paused_reason='a gate'), [Line('done')]),
+    ],
+)
+def test_announcement_of_each_transition(changes: dict[str, object], reported: list[Line]) -> None:
+    before = at(OsdStep.SETTING)
+    after = replace(before, **changes)  # type: ignore[arg-type]
+    assert list(transitions(before, after)) == reported
+
+
+@pytest.mark.parametrize(
+    ('step', 'reported'),
+    [
+        (OsdStep.PENDING, None),
+        (OsdStep.SETTING, 'gets its new options'),
+        (OsdStep.RESTART_DUE, None),
+        (OsdStep.RESTARTING, 'is restarting'),
+        (OsdStep.CHECKING, None),
+        (OsdStep.VERIFIED, 'runs its new options'),
+        (OsdStep.RESTORING, 'gets its previous options back'),
+        (OsdStep.RESTORED, 'is restored'),
+        (OsdStep.LEFT_BEHIND, 'is left behind'),
+    ],
+)
+def test_steps_relevant_to_an_operator_are_announced(
+    step: OsdStep, reported: Optional[str]
+) -> None:
+    before = at(OsdStep.VERIFIED, OsdStep.SETTLING)
+    after = at(OsdStep.VERIFIED, step)
+    assert list(transitions(before, after)) == (
+        [] if reported is None else [Line(f'osd.1 {reported}')]
+    )
+    why = replace(after.osds[1], left_reason='it is gone')
+    left = replace(after, osds=(after.osds[0], why, after.osds[2]))
+    assert list(transitions(before, left)) == (
+        [] if reported is None else [Line(f'osd.1 {reported}: it is gone', warning=True)]
+    )
+
+
+def test_changed_wait_is_announced_and_a_missing_verdict_is_a_warning() -> None:
+    state = at(OsdStep.VERIFIED, stage=Phase.SOAKING)
+    waits = replace(state, paused_reason='a gate')
+    assert list(transitions(waits, waits)) == []
+    assert list(transitions(waits, state)) == [Line('continues')]
+    assert list(transitions(waits, replace(state, paused_reason='another'))) == [
+        Line('waiting: another')
+    ]
+    judged = replace(state, judgement=JUDGED)
+    # It is measured again.
+    assert list(transitions(judged, state)) == []
+    assert list(transitions(judged, replace(judged, paused_reason='no verdict'))) == [
+        Line('waiting: no verdict', warning=True)
+    ]
+
+
+# -- progress
+
+
+def shown(state: RolloutState) -> tuple[str, float]:
+    cluster = FakeCluster(3)
+    Announcer(cluster, 'rollout', TEXTS).changed(state, state)
+    assert list(cluster.progress) == ['rocksdb_tuner-r1']
+    return cluster.progress['rocksdb_tuner-r1']
+
+
+DONE, BACK = OsdStep.COLLAPSED, OsdStep.RESTORED
+
+
+@pytest.mark.parametrize(
+    ('steps', 'changes', 'message', 'share'),
+    [
+        ((), {'stage': Phase.PLANNED}, 'Changing RocksDB options of osd (0 of 3 OSDs, planned)', 0),
+        ((DONE,), {'stage': Phase.PREFLIGHT}, 'Changing {} (1 of 3 OSDs, preflight)', 0),
+        ((DONE,), {}, 'Changing {} (1 of 3 OSDs, canary)', 1 / 3),
+        ((OsdStep.VERIFIED, OsdStep.SETTLING), {}, 'Changing {} (1 of 3 OSDs, canary)', 1 / 3),
+        (
+            (OsdStep.COLLAPSING, OsdStep.REPINNING, OsdStep.LEFT_BEHIND),
+            {'stage': Phase.COLLAPSING},
+            'Changing {} (3 of 3 OSDs, collapsing)',
+            0.99,
+        ),
+        ((DONE,), {'paused_reason': 'a gate'}, 'Changing {} (1 of 3 OSDs, waiting)', 1 / 3),
+        (
+            (BACK, DONE),
+            {'direction': Direction.BACK, 'stage': Phase.ROLLING_BACK},
+            'Restoring {} (2 of 3 OSDs, rolling-back)',
+            2 / 3,
+        ),
+        (
+            (OsdStep.VERIFIED, OsdStep.RESTORING),
+            {'direction': Direction.RECOVER, 'stage': Phase.ROLLING_BACK},
+            'Restoring {} (1 of 3 OSDs, rolling-back)',
+            1 / 3,
+        ),
+    ],
+)
+def test_progress_is_the_number_of_finished_osds(
+    steps: tuple[OsdStep, ...], changes: dict[str, object], message: str, share: float
+) -> None:
+    reported = shown(replace(at(*steps), **changes))  # type: ignore[arg-type]
+    assert reported == (message.format('RocksDB options of osd'), share)
+
+
+@pytest.mark.parametrize('before', [None, 'running', 'another', 'ended'])
+def test_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
+    cluster = FakeCluster(3)
+    ended = at(**end(Phase.FAILED, Outcome.FAILED, failure='it died'))
+    last = {
+        None: None,
+        'running': at(),
+        'another': replace(ended, rollout_id='r0'),
+        'ended': ended,
+    }[before]
+    Announcer(cluster, 'rollout', TEXTS).changed(last, ended)
+    assert cluster.progress_ended == (
+        [] if before == 'ended' else [('rocksdb_tuner-r1', 'it died')]
+    )
+    assert cluster.progress == {}
+    # A line of the log names the rollout.
+    assert all(text.startswith('rollout r1: ') for text, _ in cluster.logged)
+    assert [warning for _, warning in cluster.logged] == {
+        None: [False],
+        'running': [True],
+        'another': [False],
+        'ended': [],
+    }[before]
+
+
+def test_manager_taking_over_shows_the_running_rollout() -> None:
+    for state, events in (
+        (None, []),
+        (at(**end(Phase.DONE, Outcome.DONE)), []),
+        (at(DONE), ['rocksdb_tuner-r1']),
+    ):
+        cluster = FakeCluster(3)
+        Announcer(cluster, 'rollout', TEXTS).taken_over(state)
+        assert list(cluster.progress) == events
+        assert cluster.logged == []
+        assert not events or cluster.progress['rocksdb_tuner-r1'][1] == 1 / 3

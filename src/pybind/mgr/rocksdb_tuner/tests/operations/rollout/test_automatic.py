@@ -12,19 +12,23 @@ from hypothesis import strategies as st
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation, Risk
 from rocksdb_tuner.operations.history import HistoryRecord
-from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.automatic import (
+    DAYS,
     Decision,
+    MaintenanceWindow,
     Policy,
     Preconditions,
     RecommendationAges,
     decide,
+    outside,
 )
-from rocksdb_tuner.operations.rollout.records import RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.tests.advise.builders import facts, group, osd_info, workload
-from rocksdb_tuner.tests.operations.rollout.conftest import NEW, Run
 from rocksdb_tuner.tests.present.samples import changing
 from rocksdb_tuner.workload.records import WorkloadClass
+
+from .conftest import NEW, Run
 
 DAY_S = 86400.0
 NOW_S = 40 * DAY_S
@@ -88,20 +92,6 @@ def test_advice_is_applied_exactly_after_its_stable_time() -> None:
     assert 'it has been recommended for' in reason(decided(ADVICE, stable_s=DAY_S - 1))
 
 
-def test_interrupted_advice_restarts_its_stable_time() -> None:
-    ages = RecommendationAges()
-    ages.update([ADVICE], 0.0)
-    ages.update([], 50.0)
-    ages.update([ADVICE], 100.0)
-    assert decide([ADVICE], ages, Preconditions(), DAY_S + 99, POLICY).chosen is None
-    assert decide([ADVICE], ages, Preconditions(), DAY_S + 100, POLICY).chosen == ADVICE
-
-
-@pytest.mark.parametrize('risk', [Risk.MEDIUM, Risk.HIGH])
-def test_risky_change_is_never_automatic(risk: Risk) -> None:
-    assert f'its risk is {risk.value}' in reason(decided(replace(ADVICE, risk=risk)))
-
-
 def test_workload_without_enough_confidence_is_no_reason() -> None:
     assert 'confidence' in reason(decided(replace(ADVICE, confidence=0.89)))
     assert decided(replace(ADVICE, confidence=0.9)).chosen is not None
@@ -142,34 +132,10 @@ def test_any_change_starts_the_cooldown() -> None:
             assert decided(ADVICE, preconditions=late).chosen == ADVICE
 
 
-def test_end_at_an_unknown_time_starts_the_cooldown_now() -> None:
-    assert 'ended less than' in reason(
-        decided(ADVICE, preconditions=Preconditions(last=ended_rollout(), ended_id='r1'))
-    )
-
-
-def test_nothing_starts_automatically_while_stored_state_is_broken() -> None:
-    preconditions = Preconditions(broken=('the stored "history/r4" could not be read',))
-    assert '"history/r4" could not be read' in reason(decided(ADVICE, preconditions=preconditions))
-
-
 def test_failure_stops_automatic_changes_until_acknowledged() -> None:
     failed = Preconditions(last=ended_rollout(breaks=True), ended_ago_s=9 * DAY_S)
     assert 'operation resume' in reason(decided(ADVICE, preconditions=failed))
     assert decided(ADVICE, preconditions=replace(failed, acknowledged=True)).chosen == ADVICE
-
-
-def test_nothing_else_starts_during_a_rollout() -> None:
-    run = Run()
-    state = run.start()
-    assert 'rollout r1 is under way' in reason(
-        decided(ADVICE, preconditions=Preconditions(last=state))
-    )
-
-
-def test_nothing_starts_without_an_orchestrator() -> None:
-    preconditions = Preconditions(no_orchestrator='No orchestrator configured')
-    assert 'No orchestrator configured' in reason(decided(ADVICE, preconditions=preconditions))
 
 
 @given(
@@ -276,35 +242,6 @@ def test_redundant_entry_may_be_removed_after_the_rollout_that_set_it() -> None:
     assert decided(gone, preconditions=again).chosen is None
 
 
-def test_first_of_two_is_applied_and_the_other_waits() -> None:
-    other = replace(ADVICE, recommendation_id='other')
-    decision = decided(ADVICE, other)
-    assert decision.chosen == ADVICE
-    (refusal,) = decision.refusals
-    assert refusal == ('other', 'only one recommendation is applied at a time')
-    risky = replace(ADVICE, risk=Risk.MEDIUM)
-    assert decided(risky, other).chosen == other
-
-
-@pytest.mark.parametrize(
-    ('recorded', 'advised', 'same'),
-    [
-        ('osd', 'osd/class:ssd', True),
-        ('global', 'osd/class:ssd', True),
-        ('osd/class:ssd', 'osd', True),
-        ('osd/class:ssd', 'osd/class:ssd', True),
-        ('osd/class:hdd', 'osd/class:ssd', False),
-        ('osd.1', 'osd/class:ssd', False),
-    ],
-)
-def test_equal_change_for_a_group_and_the_cluster_is_the_same(
-    recorded: str, advised: str, same: bool
-) -> None:
-    advice = replace(ADVICE, who=advised)
-    record = tried(advice, Outcome.DONE, recommendation_id='x', who=recorded)
-    assert (decided(advice, preconditions=Preconditions(history=(record,))).chosen is None) == same
-
-
 def test_default_policy_is_a_day_a_day_and_nine_tenths() -> None:
     assert Policy() == Policy(after_s=DAY_S, cooldown_s=DAY_S, least_confidence=0.9)
     ages = RecommendationAges()
@@ -315,14 +252,106 @@ def test_default_policy_is_a_day_a_day_and_nine_tenths() -> None:
     assert ages.since_s('other') is None
 
 
-def test_rest_of_the_cooldown_and_unstable_advice_block_a_change() -> None:
-    recent = Preconditions(ended_id='r1', ended_ago_s=DAY_S - 0.5)
-    assert decided(ADVICE, preconditions=recent).chosen is None
-    at_once = replace(POLICY, after_s=0.0)
-    assert decide([ADVICE], RecommendationAges(), Preconditions(), NOW_S, at_once).chosen is None
-    assert decided(ADVICE, stable_s=0.0, policy=at_once).chosen == ADVICE
-
-
 def test_same_id_is_the_same_change() -> None:
     record = tried(ADVICE, Outcome.DONE, who='osd.7', options_to='ttl=1')
     assert decided(ADVICE, preconditions=Preconditions(history=(record,))).chosen is None
+
+
+# -- the maintenance window: read as written, and a gate before each OSD
+
+FRI, SAT, SUN, MON, TUE = 4, 5, 6, 0, 1
+
+
+def at(hour: int, minute: int = 0) -> int:
+    return hour * 60 + minute
+
+
+@given(st.integers(0, 6), st.integers(0, at(24) - 1))
+def test_without_bounds_every_time_is_inside(weekday: int, minute: int) -> None:
+    assert outside(MaintenanceWindow(), weekday, minute) is None
+    assert outside(MaintenanceWindow(' ', ' '), weekday, minute) is None
+
+
+@pytest.mark.parametrize(
+    ('days', 'hours', 'weekday', 'minute', 'inside'),
+    [
+        ('sat,sun', '', SAT, at(0), True),
+        ('sat,sun', '', MON, at(0), False),
+        ('Mon - Fri', '', FRI, at(23, 59), True),
+        ('mon-fri', '', SAT, at(0), False),
+        ('sat-mon', '', MON, at(12), True),
+        ('sat-mon', '', FRI, at(12), False),
+        ('sat-mon', '', TUE, at(12), False),
+        ('', '08:00-09:30', SUN, at(8), True),
+        ('', '08:00-09:30', SUN, at(9, 30), False),
+        ('', '08:00-09:30', SUN, at(9, 29), True),
+        ('', '08:00-09:30', SUN, at(7, 59), False),
+        ('', '08:30-09:00', SUN, at(8, 29), False),
+        ('', '08:30-09:00', SUN, at(8, 30), True),
+        # A window belongs to the day on which it begins.
+        ('sat', '22:00-04:00', SAT, at(22), True),
+        ('sat', '22:00-04:00', SUN, at(3, 59), True),
+        ('sat', '22:00-04:00', SUN, at(4), False),
+        ('sat', '22:00-04:00', SAT, at(3), False),
+        ('sun', '22:00-04:00', MON, at(1), True),
+    ],
+)
+def test_window_is_parsed_as_written(
+    days: str, hours: str, weekday: int, minute: int, inside: bool
+) -> None:
+    found = outside(MaintenanceWindow(days, hours), weekday, minute)
+    assert (found is None) == inside
+    assert inside or 'outside the maintenance window' in (found or '')
+
+
+@pytest.mark.parametrize(
+    ('days', 'hours', 'message'),
+    [
+        ('weekend', '', 'invalid maintenance_days "weekend": use days as in "sat,sun"'),
+        ('sat,', '', 'invalid maintenance_days "sat,"'),
+        ('sat-', '', 'invalid maintenance_days "sat-"'),
+        ('', '22-4', 'invalid maintenance_hours "22-4": use hours as in "22:00-04:00"'),
+        ('', '24:00-25:00', 'maintenance_hours'),
+        ('', '08:00-08:00', 'maintenance_hours'),
+    ],
+)
+def test_invalid_window_is_closed_with_the_valid_form(days: str, hours: str, message: str) -> None:
+    assert message in (outside(MaintenanceWindow(days, hours), SAT, at(12)) or '')
+
+
+@given(st.text(max_size=12), st.text(max_size=12), st.integers(0, 6), st.integers(0, 1439))
+def test_any_text_is_a_window_or_closed(days: str, hours: str, weekday: int, minute: int) -> None:
+    found = outside(MaintenanceWindow(days, hours), weekday, minute)
+    assert found is None or 'maintenance' in found
+
+
+@given(st.sampled_from(DAYS), st.integers(0, 6), st.integers(0, 1439))
+def test_a_day_and_its_hours_are_open_as_long_as_they_say(
+    day: str, weekday: int, minute: int
+) -> None:
+    """Eight hours of one day, over midnight or not: a third of a day a week."""
+    for hours in ('00:00-08:00', '20:00-04:00'):
+        window = MaintenanceWindow(day, hours)
+        inside = [
+            (d, m) for d in range(7) for m in range(0, 1440, 30) if outside(window, d, m) is None
+        ]
+        assert len(inside) == 16
+
+
+def test_no_osd_starts_outside_the_window_and_the_wait_is_named(run: Run) -> None:
+    run.outside_window = 'outside the maintenance window (sat)'
+    run.start()
+    run.to_a_wait('outside the maintenance window (sat)')
+    for _ in range(100):
+        run.tick()
+    assert run.cluster.commands == []
+    run.outside_window = None
+    assert run.run_to_end().phase is Phase.DONE
+
+
+def test_rollback_does_not_wait_for_the_window(run: Run) -> None:
+    run.start()
+    run.until(lambda state: state.osds[1].step is OsdStep.RESTARTING)
+    run.outside_window = 'outside the maintenance window (sat)'
+    run.driver.rollback(None, 'client.a', run.cluster.now_s)
+    assert run.run_to_end().phase is Phase.ROLLED_BACK

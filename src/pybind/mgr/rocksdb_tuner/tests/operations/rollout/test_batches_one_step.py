@@ -17,7 +17,6 @@ from rocksdb_tuner.operations.rollout.admission import (
     left_behind,
     not_as_planned,
     start_leaving,
-    uuid_head,
 )
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
 from rocksdb_tuner.plan.batches import planned_batch
@@ -140,11 +139,6 @@ def test_state_of_a_batch_follows_from_its_osds(
     state = in_pieces(cluster, VERIFIED, *steps)
     state = replace(state, **fields)  # type: ignore[arg-type]
     assert phases(state)[1] == expected
-
-
-def test_canary_is_marked(cluster: FakeCluster) -> None:
-    state = in_pieces(cluster, OsdStep.CHECKING)
-    assert phases(state) == [Phase.CANARY, Phase.PLANNED, Phase.PLANNED, Phase.PLANNED]
 
 
 def test_verdict_of_each_batch_and_evidence_of_the_watched_one_are_shown(
@@ -277,18 +271,3 @@ def test_replaced_osd_is_detected_by_uuid_class_and_store(cluster: FakeCluster) 
         )
     unknown = replace(before, objectstore=None)
     assert not_as_planned(unknown, replace(info, objectstore='filestore')) is None
-
-
-@pytest.mark.parametrize(
-    ('uuid', 'head'),
-    [
-        ('AB-12-CD-34', 'ab12cd'),
-        ('ab12c', None),
-        ('ab12cd', 'ab12cd'),
-        ('ab12cg00', None),
-        ('000000ff', None),
-        ('000001ff', '000001'),
-    ],
-)
-def test_first_digits_of_a_uuid_are_stored(uuid: str, head: Optional[str]) -> None:
-    assert uuid_head(uuid) == head

@@ -10,12 +10,10 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import DaemonVersions
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import OsdStep
-from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.operations.rollout.storage import CURRENT
 
 from .conftest import NEW, OLD, Run, set_profile
@@ -32,34 +30,11 @@ def outcomes(run: Run) -> list[Outcome]:
     return [record.outcome for record in run.driver.history]
 
 
-def test_no_state_before_the_first_rollout(run: Run) -> None:
-    assert run.driver.state is None
-    assert run.driver.history == ()
-    assert not run.driver.problems
-
-
 def test_constructing_a_driver_has_no_side_effects(run: Run) -> None:
     """The manager must become active without delay."""
     nothing: Any = object()
     driver = Driver(nothing, nothing, str.__eq__)
     assert driver.state is None
-
-
-def test_second_concurrent_rollout_is_refused(run: Run) -> None:
-    run.start()
-    with refused(errno.EBUSY, r'rollout r1 is running \(planned\): wait for it, or abort it'):
-        run.start()
-
-
-@pytest.mark.parametrize('command', ['pause', 'resume', 'abort'])
-@pytest.mark.parametrize('over', [False, True])
-def test_pause_resume_and_abort_require_a_rollout(run: Run, command: str, over: bool) -> None:
-    if over:
-        run.start()
-        run.run_to_end()
-    arguments = () if command == 'resume' else ('client.ann',)
-    with refused(errno.ENOENT, 'no rollout is under way'):
-        getattr(run.driver, command)(*arguments, run.cluster.now_s)
 
 
 def test_resume_without_a_pause_reports_the_wait_reason(run: Run) -> None:
@@ -80,15 +55,6 @@ def test_osd_under_recovery_is_not_paused(run: Run) -> None:
 
 
 # -- rollback
-
-
-def test_rollback_requires_a_rollout(run: Run) -> None:
-    with refused(errno.ENOENT, '^there has been no rollout yet'):
-        run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    with refused(
-        errno.ENOENT, 'there is no rollout "r9" to roll back: there has been no rollout yet'
-    ):
-        run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
 
 
 def test_unknown_rollout_is_answered_with_the_existing_ones(run: Run) -> None:
@@ -133,17 +99,6 @@ def test_earlier_rollout_is_rolled_back_if_unchanged_since(run: Run) -> None:
         ('r1', Outcome.ROLLED_BACK),
         ('r2', Outcome.DONE),
     ]
-
-
-def test_earlier_rollout_waits_for_the_running_one(run: Run) -> None:
-    run.start()
-    run.run_to_end()
-    run.cluster.osds[0].conf_file.clear()
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    run.run_to_end()
-    run.start(set_profile(run.cluster, recommendation_id='second'))
-    with refused(errno.EBUSY, 'rollout r2 is running'):
-        run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
 
 
 def test_superseded_rollout_is_not_rolled_back(run: Run) -> None:
@@ -244,14 +199,6 @@ def test_end_missing_in_history_is_written_later(run: Run) -> None:
     assert not run.driver.problems
 
 
-def test_abort_is_in_history_with_the_next_tick(run: Run) -> None:
-    run.start()
-    run.driver.abort('client.ann', run.cluster.now_s)
-    run.tick()
-    (record,) = run.driver.history
-    assert (record.outcome, record.reason) == (Outcome.ABORTED, 'aborted by client.ann')
-
-
 # -- what is stored may be broken
 
 
@@ -274,59 +221,3 @@ def test_broken_state_never_stops_the_module_and_is_not_acted_on(run: Run) -> No
     # OSDs it left behind are named when the next rollout is requested.
     with refused(errno.EINVAL, r'osd\.0 has its own entry'):
         run.start()
-
-
-def test_warning_ends_when_the_broken_state_is_removed(run: Run) -> None:
-    run.store.values[CURRENT] = 'nonsense'
-    run.fail_over()
-    run.tick()
-    assert len(run.driver.problems) == 1
-    run.store.set(f'broken/{CURRENT}', None)
-    run.tick()
-    assert not run.driver.problems
-
-
-def test_loading_twice_reads_once(run: Run) -> None:
-    run.store.values[CURRENT] = 'nonsense'
-    run.driver.load()
-    assert CURRENT in run.store.values
-
-
-def test_changed_limits_apply_from_the_next_tick(run: Run) -> None:
-    run.cluster.orchestrator_idle = True
-    run.start()
-    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    run.driver.set_limits(Limits(restart_s=10.0))
-    run.driver.set_limits(Limits(restart_s=10.0))
-    assert run.run_to_end(within_s=60).phase is Phase.FAILED
-
-
-def test_tick_ends_after_a_bounded_number_of_steps(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr('rocksdb_tuner.operations.driver.STEPS_PER_TICK', 2)
-    run.start()
-    run.tick()
-    assert run.cluster.commands == [c for c in run.cluster.commands if 'config set' in c]
-
-
-def test_monitors_are_not_queried_about_upgrades_during_a_restart(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only once it is time to ask for the restart again."""
-    asked: list[float] = []
-    versions = run.cluster.daemon_versions
-
-    def count() -> tuple[DaemonVersions, ...]:
-        asked.append(run.cluster.now_s)
-        return versions()
-
-    monkeypatch.setattr(run.cluster, 'daemon_versions', count)
-    run.cluster.orchestrator_idle = True
-    run.start()
-    run.until(lambda state: state.osds[0].step is OsdStep.RESTARTING)
-    asked.clear()
-    began_s = run.cluster.now_s
-    run.until(lambda state: state.osds[0].restarts_asked == 2)
-    assert asked
-    assert min(asked) - began_s >= 290.0

@@ -321,7 +321,7 @@ def test_osd_removed_during_its_change_restores_its_entry(
     ('at', 'gone', 'recreated'),
     [
         (OsdStep.RESTORING, OsdStep.LEFT_BEHIND, OsdStep.LEFT_BEHIND),
-        (OsdStep.COLLAPSING, OsdStep.COLLAPSED, OsdStep.COLLAPSING),
+        (OsdStep.COLLAPSING, OsdStep.COLLAPSED, OsdStep.COLLAPSED),
         (OsdStep.REPINNING, OsdStep.REPINNING, OsdStep.REPINNING),
     ],
 )

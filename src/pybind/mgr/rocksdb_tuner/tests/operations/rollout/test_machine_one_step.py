@@ -8,10 +8,8 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
-from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
-from rocksdb_tuner.operations import phases
+from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.announce import ACTION_AFTER_S
-from rocksdb_tuner.operations.gates import Away, absent, absent_of, why_away
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import records
 from rocksdb_tuner.operations.rollout.announce import why_failed, why_waiting
@@ -23,33 +21,30 @@ from rocksdb_tuner.operations.rollout.machine import (
     waits_for_operator,
 )
 from rocksdb_tuner.operations.rollout.observer import Liveness
-from rocksdb_tuner.operations.rollout.osd_step import (
-    asked,
-    is_settled,
-    outstanding_text,
-    start_recovery,
-)
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
     Ending,
-    OsdProgress,
     OsdStep,
     RolloutState,
 )
 from rocksdb_tuner.operations.rollout.rollback import (
-    conflicting_entries,
     describe_leftovers,
     entries_blocking_rollback,
 )
-from rocksdb_tuner.operations.rollout.rules import Needs, entry, why_closed, why_held
+from rocksdb_tuner.operations.rollout.rules import (
+    Limits,
+    Needs,
+    Rules,
+    entry,
+    why_held,
+)
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
-from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
-from .conftest import ALL, NEW, OLD
-from .one_step import MACHINE, observed, other, rollback_of, rollout, without
+from .conftest import ALL, NEW, same_meaning
+from .one_step import MACHINE, observed, rollback_of, rollout
 
-DEFAULT = DEFAULTS['pacific']
 FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
 FAILED = Ending(Outcome.FAILED, 'it failed')
 ABORTED = Ending(Outcome.ABORTED, 'aborted by client.ann')
@@ -88,7 +83,7 @@ STOP = Needs(ok_to_stop=(1,), orchestrator=True, described=(1,))
         (OsdStep.RESTARTING, RECOVER, STOP),
         (OsdStep.CHECKING, FORWARD, Needs(running=(1,))),
         (OsdStep.SETTLING, FORWARD, Needs()),
-        (OsdStep.COLLAPSING, FORWARD, Needs(resolved=(1,))),
+        (OsdStep.COLLAPSING, FORWARD, Needs()),
         (OsdStep.REPINNING, FORWARD, Needs()),
         (OsdStep.RESTORING, RECOVER, Needs()),
         # It waits for a verdict on the second one.
@@ -239,22 +234,6 @@ def test_reason_of_an_ending_is_reported_once(cluster: FakeCluster) -> None:
     assert (found.failure or '').startswith(f'{reported}; the change stays on osd.0: ')
 
 
-def test_first_ending_reason_is_kept(
-    cluster: FakeCluster,
-) -> None:
-    reported = 'bluestore_rocksdb_options of osd was changed outside this rollout'
-    seen = observed(cluster, entries={ALL: THERE, 'osd.0': NEW}, waited_s=5.0)
-    for ending in (None, ABORTED):
-        state = rollout(cluster, OsdStep.SETTLING, pending_conflict=reported, ending=ending)
-        found = MACHINE.step(state, seen, 2.0).state
-        assert found.ending == (ending or Ending(Outcome.ABORTED, reported))
-        assert not found.ended
-    masked = replace(seen, entries={'osd.0/class:ssd': THERE, 'osd.0': NEW})
-    reported = 'bluestore_rocksdb_options of osd.0/class:ssd was changed outside this rollout'
-    state = rollout(cluster, OsdStep.SETTLING, pending_conflict=reported)
-    assert MACHINE.step(state, masked, 2.0).state.ended
-
-
 # -- small questions
 
 
@@ -272,44 +251,6 @@ def test_watched_osd_in_flight_takes_precedence_over_the_next_action(
         assert flying.osd_id == (1 if step in watched else 0)
 
 
-def test_changed_osds_are_listed_except_one(cluster: FakeCluster) -> None:
-    state = rollout(cluster, VERIFIED, OsdStep.RESTORED, OsdStep.LEFT_BEHIND)
-    assert records.others_changed(state)
-    assert not records.others_changed(state, 0)
-    assert records.others_changed(state, 1)
-    first = records.first_at(state, OsdStep.PENDING)
-    assert first is not None
-    assert first.osd_id == 3
-    assert records.first_at(state, OsdStep.COLLAPSED) is None
-
-
-def test_progress_ends_a_series_of_errors_unless_reported(cluster: FakeCluster) -> None:
-    state = rollout(cluster, errors=3, last_error='EIO')
-    further = replace(state.osds[1], step=VERIFIED)
-    found = records.with_osd(state, further)
-    assert (found.errors, found.last_error) == (0, None)
-    assert found.osds == (state.osds[0], further, *state.osds[2:])
-    kept = records.with_osd(state, further, errors=1)
-    assert (kept.errors, kept.last_error) == (1, 'EIO')
-
-
-def test_conclusion_has_all_causes_and_no_pending_step(cluster: FakeCluster) -> None:
-    state = rollout(
-        cluster, ending=FAILED, pending_conflict='x', paused_by='client.ann', paused_reason='y'
-    )
-    found = records.ended(state, ABORTED)
-    assert (found.stage, found.outcome, found.failure) == (
-        Phase.FAILED,
-        Outcome.ABORTED,
-        'aborted by client.ann',
-    )
-    assert (found.ending, found.pending_conflict, found.paused_by, found.paused_reason) == (
-        None,
-    ) * 4
-    twice = records.ended(replace(state, failure='it crashed'), ABORTED)
-    assert twice.failure == 'it crashed; aborted by client.ann'
-
-
 def test_changed_state_is_stamped_and_a_pause_is_reported(cluster: FakeCluster) -> None:
     state = rollout(cluster)
     assert records.stamped(state, replace(state), 9.0).updated_s == 1.0
@@ -320,95 +261,6 @@ def test_changed_state_is_stamped_and_a_pause_is_reported(cluster: FakeCluster) 
     assert records.stamped(state, recovers, 9.0).paused_reason == 'osd.0 is down'
     done = replace(paused, stage=Phase.DONE, paused_reason=None)
     assert records.stamped(state, done, 9.0).paused_reason is None
-
-
-def test_texts_are_truncated_to_six_hundred_characters() -> None:
-    assert phases.clip('x' * 600) == 'x' * 600
-    assert phases.clip('x' * 601) == 'x' * 597 + '...'
-    assert phases.clip('abcdef', 5) == 'ab...'
-
-
-def test_pause_and_mode_hold_a_change_but_never_a_recovery(
-    cluster: FakeCluster,
-) -> None:
-    state, seen = rollout(cluster), observed(cluster)
-    assert why_held(state, seen) is None
-    off = replace(seen, may_act=False)
-    paused = replace(state, paused_by='client.ann')
-    assert why_held(paused, off) == 'paused by client.ann'
-    assert why_held(state, off) == 'the module mode does not allow changes'
-    assert why_held(replace(paused, direction=RECOVER), off) is None
-    # Gates do, where it is up.
-    closed = replace(seen, health=frozenset({'MON_DOWN'}))
-    assert why_closed(state, 0, closed) == 'cluster health: MON_DOWN'
-    assert why_closed(paused, 0, closed) == 'paused by client.ann'
-    held = entry(MACHINE, state, off, 'osd.0', NEW)
-    assert held is not None
-    assert (held.actions, held.state.paused_reason) == ((), why_held(state, off))
-
-
-# -- one OSD failed
-
-
-def test_recovery_restarts_from_scratch_and_keeps_its_ending(cluster: FakeCluster) -> None:
-    state = rollout(cluster, OsdStep.CHECKING, errors=2, paused_by='client.ann')
-    osd = replace(state.osds[0], restarts_asked=2, flaps=2)
-    found = start_recovery(MACHINE, state, osd, observed(cluster), FAILED)
-    assert found.osds[0] == OsdProgress(
-        0,
-        OsdStep.RESTORING,
-        nonce_before=1,
-        nonce_after=cluster.osds[0].nonce,
-        restart_needed=True,
-    )
-    assert (found.direction, found.stage, found.ending) == (RECOVER, Phase.ROLLING_BACK, FAILED)
-    assert (found.errors, found.paused_by) == (0, 'client.ann')
-    same = start_recovery(MACHINE, replace(state, ending=FAILED), osd, observed(cluster), FAILED)
-    assert same.ending == FAILED
-    both = start_recovery(MACHINE, replace(state, ending=ABORTED), osd, observed(cluster), FAILED)
-    assert both.ending == Ending(Outcome.FAILED, 'aborted by client.ann; it failed')
-    # Nothing is known about a removed one.
-    gone = start_recovery(MACHINE, state, osd, without(observed(cluster), 0), FAILED)
-    assert gone.osds[0].restart_needed
-    wrong = {0: RunningOption(DEFAULT, 'mon', ignores_mon=False)}
-    known = start_recovery(MACHINE, state, osd, observed(cluster, running=wrong), FAILED)
-    assert not known.osds[0].restart_needed
-
-
-def test_each_osd_is_compared_with_its_record(cluster: FakeCluster) -> None:
-    state = rollout(cluster, VERIFIED, OsdStep.CHECKING)
-    osds = tuple(replace(b, value=OLD) if b.osd_id == 1 else b for b in state.before.osds)
-    state = replace(state, before=replace(state.before, osds=osds))
-    for value, needed in ((OLD, False), (DEFAULT, True)):
-        running = {1: RunningOption(value, 'mon', ignores_mon=False)}
-        seen = observed(cluster, running=running)
-        found = start_recovery(MACHINE, state, state.osds[1], seen, FAILED)
-        assert found.osds[1].restart_needed == needed
-
-
-# -- who is away
-
-
-@pytest.mark.parametrize(
-    ('up', 'in_cluster', 'away'),
-    [
-        (True, True, None),
-        (True, False, None),
-        (False, True, None),
-        (False, False, 'is down and out'),
-    ],
-)
-def test_osd_down_and_out_is_absent(
-    cluster: FakeCluster, up: bool, in_cluster: bool, away: Optional[str]
-) -> None:
-    seen = other(observed(cluster), 1, up=up, in_cluster=in_cluster)
-    assert absent(seen, 1) == (None if away is None else Away(away))
-    assert absent_of(seen.cluster, (0, 1, 2)) == (() if away is None else (1,))
-    gone = without(seen, 2)
-    assert absent(gone, 2) is Away.GONE
-    assert why_away(2, Away.GONE) == 'osd.2 was removed from the cluster'
-    empty = replace(seen.cluster, osds=())
-    assert absent_of(empty, (0, 1, 2)) == ()
 
 
 # -- reports of the orchestrator
@@ -440,44 +292,6 @@ def test_process_lives_if_two_samples_since_down_found_the_same() -> None:
         (3, reported(False, 's2', 'r10'), False),
     ):
         assert signs.update(key, daemon) is lives
-
-
-def test_request_expires_and_reports_its_wait_reason() -> None:
-    request = asked(3, None)
-    assert request == AskedRestart(3)
-    for watched_s, over in ((299.9, False), (300.0, True)):
-        assert over == is_settled(
-            request,
-            None,
-            by_this_manager=True,
-            seen_scheduled=False,
-            watched_s=watched_s,
-            most_s=300.0,
-        )
-    assert outstanding_text(request) == (
-        'the orchestrator may still restart osd.3 as requested: no other OSD is restarted '
-        'until then; if it takes too long, check "ceph orch status" (paused?) and "ceph orch ps '
-        '--daemon_type osd --daemon_id 3"'
-    )
-
-
-@pytest.mark.parametrize(
-    ('before', 'now', 'over'),
-    [(None, 's1', False), ('s1', None, False), ('s1', 's1', False), ('s1', 's2', True)],
-)
-def test_stored_new_process_counts_only_with_its_predecessor(
-    before: Optional[str], now: Optional[str], over: bool
-) -> None:
-    daemon = OrchestratedDaemon(running=True, scheduled=False, stored_started=now)
-    for paused in (False, True):
-        assert (over and not paused) == is_settled(
-            AskedRestart(3, stored_started=before),
-            replace(daemon, paused=paused),
-            by_this_manager=True,
-            seen_scheduled=False,
-            watched_s=0.0,
-            most_s=300.0,
-        )
 
 
 # -- acts
@@ -660,74 +474,42 @@ def test_leftovers_of_an_unfinished_rollout_are_reported(
     assert found.failure == (reported if tells else None)
 
 
-def test_five_osds_left_changed_are_named() -> None:
-    for count, ending in ((5, ''), (6, ' and more')):
-        cluster = FakeCluster(count)
-        state = replace(rollout(cluster, *[VERIFIED] * count), stage=Phase.FAILED)
-        found = describe_leftovers(state, {f'osd.{n}': NEW for n in range(count)}).failure or ''
-        assert found.startswith(f'the change stays on osd.0, osd.1, osd.2, osd.3, osd.4{ending}: ')
+# -- common rules of a rollout: its timeouts, and its blockers
+
+RULES = Rules(same_meaning)
 
 
-def test_changed_osds_are_listed_in_alphabetical_order(cluster: FakeCluster) -> None:
-    """Its text is part of the pending_conflict, which is unchanged only while it is."""
-    who = ['global', ALL, 'osd/class:ssd', 'osd/host:node0', *(f'osd.{n}' for n in range(4))]
-    found = conflicting_entries(
-        rollout(cluster), observed(cluster, entries=dict.fromkeys(who, 'x'))
-    )
-    assert found == tuple(sorted(who))
+def test_timeouts_match_the_manual() -> None:
+    limits = Limits()
+    assert (limits.observe_first_s, limits.confirm_s) == (10.0, 2.0)
+    assert (limits.restart_s, limits.boot_s, limits.boot_most_s) == (300.0, 300.0, 3600.0)
+    assert (limits.report_s, limits.verify_s) == (5.0, 60.0)
+    assert (limits.retry_s, limits.tries, limits.flaps) == (30.0, 3, 2)
 
 
-def test_entry_written_by_the_rollout_is_watched_for_every_osd(
-    cluster: FakeCluster,
-) -> None:
-    """No OSD of the rollout is of this class any more."""
-    state = rollout(cluster)
-    seen = observed(cluster, entries={'osd/class:hdd': THERE})
-    assert conflicting_entries(state, seen) == ()
-    ours = replace(state.request, final_entries=(('osd/class:hdd', NEW),))
-    assert conflicting_entries(replace(state, request=ours), seen) == ('osd/class:hdd',)
-
-
-def test_own_entry_equals_the_previous_one_only_during_recovery(
-    cluster: FakeCluster,
-) -> None:
-    seen = observed(cluster, entries={'osd.0': NEW})
-    for direction, expected in ((FORWARD, ()), (RECOVER, ('osd.0',))):
-        state = rollout(cluster, OsdStep.CHECKING, direction=direction)
-        needed = replace(state.osds[0], restart_needed=True)
-        state = replace(state, osds=(needed, *state.osds[1:]))
-        assert conflicting_entries(state, seen) == expected
-
-
-@pytest.mark.parametrize('restart', [True, False])
 @pytest.mark.parametrize(
-    ('step', 'direction', 'ours'),
+    ('direction', 'paused_by', 'may_act', 'held'),
     [
-        (OsdStep.RESTORING, FORWARD, {OLD, 'wanted', DEFAULT}),
-        (OsdStep.RESTORING, RECOVER, {OLD, 'wanted'}),
-        (OsdStep.SETTING, FORWARD, {OLD, 'wanted'}),
-        (OsdStep.COLLAPSING, FORWARD, {'wanted', DEFAULT}),
-        (OsdStep.REPINNING, FORWARD, {'wanted', DEFAULT, NEW}),
-        (OsdStep.COLLAPSED, FORWARD, {DEFAULT}),
-        (OsdStep.LEFT_BEHIND, FORWARD, {OLD}),
-        (OsdStep.PENDING, FORWARD, {OLD}),
-        (VERIFIED, FORWARD, {'wanted'}),
+        (Direction.FORWARD, None, True, None),
+        (Direction.FORWARD, None, False, 'mode'),
+        (Direction.FORWARD, 'client.ann', True, 'paused by client.ann'),
+        (Direction.FORWARD, 'client.ann', False, 'paused by client.ann'),
+        (Direction.BACK, None, False, 'mode'),
+        (Direction.BACK, 'client.ann', True, 'paused by client.ann'),
+        # A failed OSD gets its entry back despite any pause.
+        (Direction.RECOVER, 'client.ann', False, None),
     ],
 )
-def test_allowed_own_entries_follow_from_the_plan(
-    cluster: FakeCluster, restart: bool, step: OsdStep, direction: Direction, ours: set[str]
+def test_pause_and_mode_off_hold_everything_except_recovery(
+    direction: Direction, paused_by: Optional[str], may_act: bool, held: Optional[str]
 ) -> None:
-    """One that had an entry before, and shall have another one at the end."""
-    state = rollout(cluster, step, direction=direction)
-    final = ((ALL, NEW), ('osd.0', DEFAULT))
-    state = replace(
-        state,
-        request=replace(state.request, final_entries=final, restart=restart),
-        before=replace(state.before, entries=(('osd.0', OLD),)),
-    )
-    # Without restarts an OSD runs its target already, with the previous entry.
-    allowed = {(NEW if restart else OLD) if value == 'wanted' else value for value in ours}
-    for value in (OLD, NEW, DEFAULT, THERE):
-        found = conflicting_entries(state, observed(cluster, entries={'osd.0': value}))
-        expected = () if value in allowed or step is OsdStep.LEFT_BEHIND else ('osd.0',)
-        assert found == expected, value
+    cluster = FakeCluster()
+    state = rollout(cluster, direction=direction, paused_by=paused_by)
+    seen = observed(cluster, may_act=may_act)
+    why = why_held(state, seen)
+    assert (why is None) is (held is None)
+    assert (held or '') in (why or '')
+    step = entry(RULES, state, seen, 'osd.0', 'ttl=1')
+    assert step is not None
+    assert step.state.paused_reason == why
+    assert step.actions == ((SetEntry('osd.0', 'ttl=1'),) if why is None else ())

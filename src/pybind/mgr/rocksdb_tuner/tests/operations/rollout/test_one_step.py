@@ -27,16 +27,15 @@ from rocksdb_tuner.operations.rollout.rollback import conflicting_entries, confl
 from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.operations.rollout.soak import soak, undecided
 from rocksdb_tuner.plan.batches import planned_batch
-from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden
-from .one_step import MACHINE, SOAK, canary, observed, other, rollback_of, rollout, without
+from .one_step import MACHINE, SOAK, observed, other, rollback_of, rollout, without
 
 PASS = Judgement(Verdict.NO_WORSE)
 FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
 UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
-NOTHING = Judgement(Verdict.NO_DATA, missing=('writes',))
 
 
 @pytest.fixture
@@ -102,19 +101,6 @@ def soaked(
     return step.state
 
 
-def test_canary_with_a_new_process_fails_though_never_seen_down(
-    cluster: FakeCluster,
-) -> None:
-    state = rollout(cluster, OsdStep.VERIFIED)
-    seen = observed(cluster, after_s=100.0)
-    assert soaked(state, seen).direction is Direction.FORWARD
-    for lost in (other(seen, 0, nonce=99), other(seen, 0, up=False)):
-        failed = soaked(state, lost)
-        assert failed.direction is Direction.BACK
-        assert failed.verdict is Verdict.WORSE
-        assert 'the process of osd.0 exited during the soak' in (failed.failure or '')
-
-
 def test_only_osds_of_the_batch_are_watched_for_a_new_process(cluster: FakeCluster) -> None:
     """The canary, judged long ago, may be restarted by anybody while the next batch is watched."""
     plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
@@ -140,36 +126,6 @@ def test_only_osds_of_the_batch_are_watched_for_a_new_process(cluster: FakeClust
     assert failed.batch_judgement.verdict is Verdict.WORSE
 
 
-def test_watch_time_is_separate_for_canary_and_batches(
-    cluster: FakeCluster,
-) -> None:
-    plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
-    state = rollout(cluster, OsdStep.VERIFIED, OsdStep.VERIFIED, soak=plan, soaked_s=310.0)
-    of_canary = soaked(state, observed(cluster, after_s=42.0), plan)
-    assert (of_canary.stage, of_canary.soaked_s, of_canary.batch_soaked_s) == (
-        Phase.SOAKING,
-        42.0,
-        0.0,
-    )
-    of_batch = soaked(state, observed(cluster, after_s=42.0), plan, 1)
-    assert (of_batch.stage, of_batch.soaked_s, of_batch.batch_soaked_s) == (
-        Phase.PROMOTING,
-        310.0,
-        42.0,
-    )
-
-
-def test_pass_promotes_the_others_and_is_stored(cluster: FakeCluster) -> None:
-    state = rollout(cluster, OsdStep.VERIFIED)
-    passed = soaked(state, observed(cluster, after_s=300.0, judgement=PASS))
-    assert (passed.verdicts, passed.judgement) == ((Verdict.NO_WORSE,), PASS)
-    for still in (
-        soaked(state, observed(cluster, after_s=299.0, judgement=PASS)),
-        soaked(state, observed(cluster, after_s=900.0)),
-    ):
-        assert (still.verdicts, still.judgement, still.paused_reason) == ((), None, None)
-
-
 def test_doubt_waits_promotes_or_rolls_back_as_configured(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
     seen = observed(cluster, after_s=600.0, judgement=UNSURE)
@@ -183,18 +139,6 @@ def test_doubt_waits_promotes_or_rolls_back_as_configured(cluster: FakeCluster) 
     back = soaked(state, seen, replace(SOAK, inconclusive=Inconclusive.ROLLBACK))
     assert (back.judgement, back.direction) == (UNSURE, Direction.BACK)
     assert not undecided(back)
-
-
-@pytest.mark.parametrize('policy', Inconclusive)
-def test_missing_data_waits_whatever_the_policy(cluster: FakeCluster, policy: Inconclusive) -> None:
-    state = rollout(cluster, OsdStep.VERIFIED)
-    seen = observed(cluster, after_s=600.0, judgement=NOTHING, unsampled=(0, 2))
-    waits = soaked(state, seen, replace(SOAK, inconclusive=policy))
-    assert (waits.judgement, waits.verdicts, waits.direction) == (NOTHING, (), Direction.FORWARD)
-    reported = waits.paused_reason or ''
-    assert 'missing: no current samples of OSD 0,2: it continues once they report' in reported
-    assert NOTHING.missing[0] in reported
-    assert undecided(waits)
 
 
 def test_pause_and_unclean_placement_groups_delay_the_verdict_but_no_crash_is_missed(
@@ -318,60 +262,6 @@ def entries_of(state: RolloutState) -> dict[str, str]:
     return {'osd.0': dict(state.request.targets)[0]}
 
 
-@pytest.mark.parametrize('at', [OsdStep.RESTARTING, OsdStep.RESTART_DUE])
-def test_new_process_that_is_up_is_checked_next(cluster: FakeCluster, at: OsdStep) -> None:
-    state = restarting(cluster, at)
-    seen = observed(cluster, entries=entries_of(state), waited_s=1.0)
-    up = MACHINE.step(state, other(seen, 0, nonce=99), 2.0)
-    assert (canary(up).step, canary(up).nonce_after) == (OsdStep.CHECKING, 99)
-    for unchanged in (seen, other(seen, 0, nonce=None), other(seen, 0, up=False, nonce=99)):
-        assert canary(MACHINE.step(state, unchanged, 2.0)).step is not OsdStep.CHECKING
-
-
-def test_osd_without_a_restart_is_awaited_for_five_minutes_and_requested_again(
-    cluster: FakeCluster,
-) -> None:
-    state = restarting(cluster)
-    seen = observed(cluster, entries=entries_of(state))
-    early = MACHINE.step(state, replace(seen, waited_s=299.9), 2.0)
-    assert (early.actions, canary(early).restarts_asked) == ((), 1)
-    again = MACHINE.step(state, replace(seen, waited_s=300.0), 2.0)
-    assert again.actions == (RestartOsd(0),)
-    assert canary(again).restarts_asked == 2
-    closed = MACHINE.step(state, replace(seen, waited_s=300.0, health=frozenset({'MON_DOWN'})), 2.0)
-    assert closed.actions == ()
-    assert 'MON_DOWN' in (closed.state.paused_reason or '')
-
-
-def test_osd_not_restarted_after_two_requests_fails_if_no_other_is_changed(
-    cluster: FakeCluster,
-) -> None:
-    state = restarting(cluster)
-    twice = replace(state, osds=(replace(state.osds[0], restarts_asked=2), *state.osds[1:]))
-    seen = observed(cluster, entries=entries_of(state), waited_s=300.0)
-    failed = MACHINE.step(twice, seen, 2.0)
-    assert (failed.state.direction, canary(failed).step) == (Direction.RECOVER, OsdStep.RESTORING)
-    assert failed.state.ending == Ending(Outcome.FAILED, 'osd.0 did not restart after 2 requests')
-    # Its process is that of before: it need not be restarted for its old entry.
-    assert not canary(failed).restart_needed
-
-
-def test_osd_down_since_its_request_fails_after_five_minutes(cluster: FakeCluster) -> None:
-    """The shorter of its downtime and the time since its request counts."""
-    state = restarting(cluster)
-    down = other(observed(cluster, entries=entries_of(state)), 0, up=False)
-    for down_s, waited_s, fails in (
-        (300.0, 300.0, True),
-        (299.9, 1000.0, False),
-        (1000.0, 299.9, False),
-    ):
-        step = MACHINE.step(state, replace(down, down_s=down_s, waited_s=waited_s), 2.0)
-        assert (step.state.direction is Direction.RECOVER) == fails
-    assert canary(
-        MACHINE.step(state, replace(down, down_s=300.0, waited_s=300.0), 2.0)
-    ).restart_needed
-
-
 @pytest.mark.parametrize(
     ('changes', 'asked'),
     [
@@ -415,61 +305,6 @@ def test_osd_that_went_down_by_itself_is_awaited_without_a_request_and_then_fail
     assert late.state.ending == Ending(Outcome.FAILED, 'osd.0 did not come back up within 300 s')
 
 
-def test_refused_restart_is_retried_after_half_a_minute_and_reported_after_three(
-    cluster: FakeCluster,
-) -> None:
-    state = restarting(cluster, OsdStep.RESTART_DUE, errors=1, last_error='EBUSY')
-    seen = observed(cluster, entries=entries_of(state))
-    assert MACHINE.step(state, replace(seen, waited_s=29.9), 2.0).actions == ()
-    again = MACHINE.step(state, replace(seen, waited_s=30.0), 2.0)
-    assert (again.actions, again.state.errors) == ((RestartOsd(0),), 1)
-    assert MACHINE.step(replace(state, errors=0), seen, 2.0).actions == (RestartOsd(0),)
-    two = MACHINE.step(replace(state, errors=2), replace(seen, waited_s=1.0), 2.0)
-    assert two.state.paused_reason is None
-    three = MACHINE.step(replace(state, errors=3), replace(seen, waited_s=1.0), 2.0)
-    assert 'systemctl restart ceph-osd@0' in (three.state.paused_reason or '')
-    assert '3 attempts failed' in (three.state.paused_reason or '')
-
-
-def test_process_is_trusted_after_five_seconds_and_given_up_after_a_minute(
-    cluster: FakeCluster,
-) -> None:
-    state = rollout(cluster, OsdStep.CHECKING)
-    seen = observed(cluster, entries=entries_of(state))
-
-    def at(waited_s: float, value: str = NEW, source: str = 'mon') -> Step:
-        running = {0: RunningOption(value, source, ignores_mon=False)}
-        return MACHINE.step(state, replace(seen, waited_s=waited_s, running=running), 2.0)
-
-    assert canary(at(4.9)).step is OsdStep.CHECKING
-    assert canary(at(5.0)).step is OsdStep.SETTLING
-    for value, source in ((OLD, 'mon'), (NEW, 'default'), (NEW, 'file')):
-        assert canary(at(59.9, value, source)).step is OsdStep.CHECKING
-        failed = at(60.0, value, source)
-        assert failed.state.direction is Direction.RECOVER
-        assert canary(failed).restart_needed
-    unread = MACHINE.step(state, replace(seen, waited_s=60.0), 2.0)
-    assert (
-        'its running options cannot be read'
-        in (unread.state.ending or Ending(Outcome.DONE, '')).reason
-    )
-
-
-def test_placement_groups_are_awaited_until_reported_and_named_after_five_minutes(
-    cluster: FakeCluster,
-) -> None:
-    state = rollout(cluster, OsdStep.SETTLING)
-    seen = observed(cluster, entries=entries_of(state))
-    assert canary(MACHINE.step(state, replace(seen, osds_moved=True), 2.0)).step is OsdStep.SETTLING
-    assert canary(MACHINE.step(state, seen, 2.0)).step is OsdStep.VERIFIED
-    unclean = replace(seen, pgs=PgSummary(33, 32, (('active+clean', 32), ('peering', 1))))
-    early = MACHINE.step(state, replace(unclean, waited_s=299.9), 2.0)
-    assert (canary(early).step, early.state.paused_reason) == (OsdStep.SETTLING, None)
-    late = MACHINE.step(state, replace(unclean, waited_s=300.0), 2.0)
-    assert canary(late).step is OsdStep.SETTLING
-    assert 'peering' in (late.state.paused_reason or '')
-
-
 # -- from entries of single OSDs to a shared one
 
 
@@ -482,49 +317,6 @@ def collapsing(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Roll
     }
     state = rollout(cluster, *steps)
     return replace(state, stage=Phase.COLLAPSING, **fields)  # type: ignore[arg-type]
-
-
-def single_entries(cluster: FakeCluster) -> dict[str, str]:
-    return {f'osd.{n}': NEW for n in cluster.osds}
-
-
-def test_shared_entry_is_confirmed_before_any_own_entry_is_removed(
-    cluster: FakeCluster,
-) -> None:
-    state = collapsing(cluster, *[OsdStep.VERIFIED] * 4, entries_done=0)
-    seen = observed(cluster, entries=single_entries(cluster))
-    started = MACHINE.step(state, seen, 2.0)
-    assert (started.actions, started.state.entries_done) == ((SetEntry(ALL, NEW),), 0)
-    written = replace(seen, entries={**single_entries(cluster), ALL: NEW})
-    there = MACHINE.step(replace(state, errors=2), written, 2.0)
-    assert (there.actions, there.state.entries_done, there.state.errors) == ((), 1, 0)
-    first = MACHINE.step(there.state, written, 2.0)
-    assert first.actions == (RemoveEntry('osd.0'),)
-    assert canary(first).step is OsdStep.COLLAPSING
-    held = MACHINE.step(replace(there.state, paused_by='client.ann'), written, 2.0)
-    assert (held.actions, canary(held).step) == ((), OsdStep.VERIFIED)
-    assert MACHINE.step(replace(state, paused_by='client.ann'), seen, 2.0).actions == ()
-
-
-def test_own_entry_that_shall_stay_stays(cluster: FakeCluster) -> None:
-    state = collapsing(cluster, *[OsdStep.VERIFIED] * 4)
-    stays = replace(state.request, final_entries=((ALL, NEW), ('osd.0', NEW)))
-    seen = observed(cluster, entries={**single_entries(cluster), ALL: NEW})
-    step = MACHINE.step(replace(state, request=stays), seen, 2.0)
-    assert (step.actions, canary(step).step) == ((), OsdStep.COLLAPSED)
-
-
-def test_osd_without_its_own_entry_needs_no_removal(cluster: FakeCluster) -> None:
-    state = collapsing(cluster, OsdStep.COLLAPSING, *[OsdStep.VERIFIED] * 3)
-    without_it = {ALL: NEW, **single_entries(cluster)}
-    del without_it['osd.0']
-    seen = observed(cluster, entries=without_it, resolved={0: NEW})
-    assert canary(MACHINE.step(state, seen, 2.0)).step is OsdStep.COLLAPSED
-    still = replace(seen, entries={**without_it, 'osd.0': NEW})
-    assert MACHINE.step(state, still, 2.0).actions == (RemoveEntry('osd.0'),)
-    unread = MACHINE.step(state, replace(seen, resolved={}), 2.0)
-    assert (unread.actions, canary(unread).step) == ((), OsdStep.COLLAPSING)
-    assert 'cannot read' in (unread.state.paused_reason or '')
 
 
 def test_last_osd_ends_the_rollout(cluster: FakeCluster) -> None:

@@ -7,16 +7,13 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.gates import NOT_ALLOWED
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.machine import (
     aborted,
     action_failed,
-    paused,
     resumed,
-    something_follows,
     waits_for_operator,
 )
 from rocksdb_tuner.operations.rollout.records import (
@@ -147,15 +144,6 @@ def test_osd_down_while_its_entry_is_restored_is_not_trusted(cluster: FakeCluste
     again = canary(MACHINE.step(state, up, 2.0))
     # Its options are unknown: restart once more.
     assert (again.step, again.nonce_before, again.doubtful) == (OsdStep.RESTART_DUE, 99, False)
-
-
-def test_osd_restarted_twice_by_others_is_restarted_if_it_was_needed_before(
-    cluster: FakeCluster,
-) -> None:
-    state = rollback_of(cluster, OsdStep.RESTART_DUE)
-    osd = replace(state.osds[0], nonce_before=cluster.osds[0].nonce, restart_needed=True)
-    found = canary(restored(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
-    assert found.step is OsdStep.RESTART_DUE
 
 
 @pytest.mark.parametrize(
@@ -335,24 +323,6 @@ def test_failed_osd_is_restarted_unless_known_to_run_its_previous_value(
 # -- acts of operators, and of the cluster
 
 
-def test_pause_shows_at_once_except_during_recovery(cluster: FakeCluster) -> None:
-    state = rollout(cluster, OsdStep.VERIFIED)
-    held = paused(state, 'client.ann', 9.0)
-    assert (held.paused_by, held.paused_reason, held.updated_s) == (
-        'client.ann',
-        'paused by client.ann',
-        9.0,
-    )
-    recovers = recovering(cluster, OsdStep.RESTORING, paused_reason='osd.0 is down')
-    assert paused(recovers, 'client.ann', 9.0).paused_reason == 'osd.0 is down'
-
-
-def test_next_step_after_a_recovery_depends_on_the_other_osds(cluster: FakeCluster) -> None:
-    assert not something_follows(recovering(cluster, OsdStep.RESTORING))
-    assert something_follows(recovering(cluster, OsdStep.RESTORING, OsdStep.VERIFIED))
-    assert not something_follows(recovering(cluster, OsdStep.RESTORED, OsdStep.RESTORED))
-
-
 def in_vain(
     cluster: FakeCluster, asked: int, direction: Direction = Direction.FORWARD
 ) -> RolloutState:
@@ -382,23 +352,6 @@ def test_osd_requested_too_often_waits_for_the_operator_and_is_due_again_after_r
     expected = (OsdStep.RESTART_DUE, 0) if waits else (OsdStep.RESTARTING, asked)
     assert (again.osds[0].step, again.osds[0].restarts_asked) == expected
     assert not waits_for_operator(replace(state, paused_reason=None))
-
-
-def test_errors_pauses_and_doubt_wait_for_the_operator_and_end_with_resume(
-    cluster: FakeCluster,
-) -> None:
-    state = rollout(cluster, OsdStep.PENDING)
-    assert not waits_for_operator(state)
-    for waits in (
-        replace(state, errors=1),
-        replace(state, paused_by='client.ann', paused_reason='paused by client.ann'),
-    ):
-        assert waits_for_operator(waits)
-        again = resumed(waits, 9.0)
-        assert (again.errors, again.paused_by, again.paused_reason) == (0, None, None)
-    doubt = replace(rollout(cluster, OsdStep.VERIFIED), judgement=Judgement(Verdict.INCONCLUSIVE))
-    assert waits_for_operator(doubt)
-    assert resumed(doubt, 9.0).verdicts == (Verdict.INCONCLUSIVE,)
 
 
 def test_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeCluster) -> None:

@@ -21,7 +21,6 @@ from rocksdb_tuner.operations.rollout.recording import (
     Recorder,
     Recording,
     SoakProgress,
-    no_evidence,
     recorded_now,
 )
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
@@ -187,12 +186,6 @@ def test_osd_unseen_at_either_end_of_a_block_has_no_measurement() -> None:
         assert (unseen.op_w_latency_ms, unseen.db_used_bytes) == (None, None)
 
 
-def test_nothing_is_kept_before_the_first_measurement() -> None:
-    taking = Taking()
-    assert [taking.pass_s(None, 30.0) for _ in range(3)] == [False] * 3
-    assert taking.kept == (0, 0)
-
-
 # -- what is kept over a failover
 
 
@@ -321,24 +314,6 @@ def test_unstored_evidence_is_logged_and_still_used(
     assert [record.getMessage() for record in caplog.records] == [
         'cannot store evidence for the verdict: no space'
     ] * 2
-
-
-def test_nothing_is_stored_before_a_block_is_complete(manager: Manager, store: FakeStore) -> None:
-    before = at(stage=Phase.PREFLIGHT)
-    for _ in range(15):
-        manager.look(before, 2.0)
-    assert store.values == {}
-    manager.look(before, 2.0)
-    assert EVIDENCE + '0' in store.values
-
-
-def test_last_batch_has_none_after_it() -> None:
-    state = at(*[VERIFIED] * 6, verdicts=(Verdict.NO_WORSE,) * 5, stage=Phase.SOAKING)
-    manager = Manager(FakeStore(), Clients(FakeCluster(6)))
-    for _ in range(4):
-        manager.look(state, 30.0)
-    assert manager.found(state).after_s > 0.0
-    assert no_evidence(state, planned_batch(state.request, BATCHES, 5)).changed == (5,)
 
 
 @pytest.mark.parametrize('interval_s', [5.0, 15.0, 30.0, 45.0, 60.0])

@@ -9,7 +9,6 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.osd_step import must_not_wait, unsafe
@@ -98,53 +97,6 @@ def test_abort_of_a_recovery_ends_by_a_second_one_if_the_osd_is_dead(run: Run) -
     assert 'stays' not in told
 
 
-def test_abort_of_a_later_recovery_leaves_the_other_osds_to_the_operator(run: Run) -> None:
-    run.start()
-    run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
-    run.cluster.osds[1].broken = True
-    run.until(lambda s: s.direction is Direction.RECOVER)
-    abort(run)
-    run.cluster.osds[1].broken = False
-    state = run.run_to_end()
-    assert (state.outcome, run.cluster.runs(1)) == (Outcome.ABORTED, DEFAULT)
-    assert 'the change stays on osd.0' in (state.failure or '')
-    assert run.cluster.entries_of() == {'osd.0': NEW}
-
-
-def test_abort_in_the_soak_restores_a_canary_that_is_down(run: Run) -> None:
-    run.start(soak=SoakPlan(300.0, 600.0))
-    run.until(lambda s: s.stage is Phase.SOAKING)
-    run.cluster.stop_osd(0)
-    assert abort(run) == 'aborted by client.ann'
-    state = run.run_to_end()
-    assert (state.outcome, run.cluster.runs(0)) == (Outcome.ABORTED, DEFAULT)
-    assert run.cluster.entries_of() == {}
-
-
-def test_abort_ends_if_the_osd_that_was_down_is_up_again(run: Run) -> None:
-    run.start(soak=SoakPlan(300.0, 600.0))
-    run.until(lambda s: s.stage is Phase.SOAKING)
-    run.cluster.stop_osd(0)
-    abort(run)
-    run.cluster.start_osd(0)
-    run.cluster.advance(60)
-    assert 'the change stays on osd.0' in (run.run_to_end().failure or '')
-
-
-@pytest.mark.parametrize('held', ['paused', 'mode off', 'neither'])
-def test_abort_of_a_rollback_removes_the_entry_of_an_osd_that_is_down(run: Run, held: str) -> None:
-    not_starting(run)
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    if held == 'paused':
-        run.driver.pause('client.ann', run.cluster.now_s)
-    run.may_act = held != 'mode off'
-    assert 'rollback aborted by client.ann' in abort(run)
-    assert not run.state.ended
-    state = run.run_to_end()
-    assert (state.outcome, run.cluster.runs(0)) == (Outcome.ABORTED, DEFAULT)
-    assert run.cluster.entries_of() == {}
-
-
 @pytest.mark.parametrize('held', ['paused', 'mode off'])
 def test_held_rollback_restores_an_osd_that_is_down_with_the_entry(run: Run, held: str) -> None:
     run.start()
@@ -165,38 +117,6 @@ def test_held_rollback_restores_an_osd_that_is_down_with_the_entry(run: Run, hel
         run.driver.resume(run.cluster.now_s)
     state = run.run_to_end()
     assert (state.phase, state.failure) == (Phase.ROLLED_BACK, 'rolled back by client.ann')
-    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
-
-
-def test_abort_of_a_rollback_starts_the_osd_that_waits_for_it(run: Run) -> None:
-    not_starting(run)
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    run.cluster.orchestrator_reason = 'no orchestrator'
-    run.to_a_wait('start osd.0 next')
-    abort(run)
-    run.cluster.orchestrator_reason = None
-    assert run.run_to_end().outcome is Outcome.ABORTED
-    assert run.cluster.runs(0) == DEFAULT
-
-
-def test_abort_of_a_rollback_finishes_the_osd_in_flight_and_starts_no_other(run: Run) -> None:
-    run.start()
-    run.run_to_end()
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    abort(run)
-    state = run.run_to_end()
-    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT, NEW, NEW]
-    assert (state.outcome, state.failure) == (
-        Outcome.ABORTED,
-        (
-            'rolled back by client.ann; rollback aborted by client.ann; the previous entry of '
-            'osd.1, osd.2 is restored, but was not seen in effect; "ceph rocksdb-tuner rollback '
-            'r1" restarts what needs it'
-        ),
-    )
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
 
 
@@ -282,41 +202,6 @@ def test_manager_that_only_knows_the_state_before_the_recovery_ends_safely(
     assert (run.cluster.entries_of(), run.cluster.runs(0)) == ({}, DEFAULT)
 
 
-def test_manager_that_takes_over_restores_an_osd_though_nothing_can_be_stored(run: Run) -> None:
-    """It cannot know whether the restart was lost: it asks once more, and then restores."""
-    not_starting(run)
-    run.store.error = run.refusal
-    run.fail_over()
-    began_s = run.cluster.now_s
-    while run.cluster.down and run.cluster.now_s < began_s + 1800.0:
-        run.tick()
-    assert run.cluster.now_s - began_s < 700.0
-    assert run.cluster.entries_of() == {}
-
-
-def test_crashed_canary_is_restored_though_nothing_can_be_stored(run: Run) -> None:
-    run.start(soak=SoakPlan(300.0, 600.0))
-    run.until(lambda s: s.stage is Phase.SOAKING)
-    run.store.error = run.refusal
-    run.cluster.stop_osd(0)
-    for _ in range(60):
-        run.tick()
-    assert (run.cluster.entries_of(), run.cluster.runs(0)) == ({}, DEFAULT)
-    run.store.error = None
-    assert run.run_to_end().phase is Phase.ROLLED_BACK
-
-
-def test_rollback_starts_an_osd_that_is_down_though_nothing_can_be_stored(run: Run) -> None:
-    not_starting(run)
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    run.store.error = run.refusal
-    for _ in range(60):
-        run.tick()
-    assert (run.cluster.entries_of(), run.cluster.runs(0)) == ({}, DEFAULT)
-    run.store.error = None
-    assert run.run_to_end().phase is Phase.ROLLED_BACK
-
-
 # -- which OSD is not safe
 
 
@@ -342,13 +227,6 @@ def test_osd_of_a_rollback_is_safe_unless_it_is_restarting_or_was_never_verified
     assert unsafe(state, ()) == (None if safe else state.osds[0])
     down = {OsdStep.SETTLING, OsdStep.COLLAPSING, OsdStep.REPINNING}
     assert unsafe(state, {0}) == (None if step in down else state.osds[0])
-
-
-def test_verified_osd_that_an_operator_stopped_after_its_soak_is_safe() -> None:
-    soaking = rollout(FakeCluster(3), OsdStep.VERIFIED)
-    assert unsafe(soaking, {0}) == soaking.osds[0]
-    assert unsafe(soaking, {1}) is None
-    assert unsafe(replace(soaking, verdicts=(Verdict.BETTER,)), {0}) is None
 
 
 @pytest.mark.parametrize(

@@ -55,42 +55,6 @@ def test_restart_counts_for_a_day_to_the_second() -> None:
     assert clock.limit_reason(1, NOW_S) is None
 
 
-def test_clock_continues_from_the_stored_value_and_never_goes_back() -> None:
-    clock = clock_with(100.0)
-    seen = [clock.update(at_s) for at_s in (5000.0, 5002.5, 4000.0, 4001.0, 90000.0)]
-    assert seen == [100.0, 102.5, 102.5, 103.5, 86102.5]
-    assert clock.now_s == seen[-1]
-
-
-@pytest.mark.parametrize('jump_s', [-30 * DAY_S, -DAY_S, DAY_S, 30 * DAY_S])
-@pytest.mark.parametrize('takeover', [False, True])
-def test_brief_clock_error_does_not_clear_the_day(run: Run, jump_s: float, takeover: bool) -> None:
-    run.restarts_per_day = 2
-    run.start()
-    run.to_a_wait('restarts_per_day')
-    for offset_s in (jump_s, 0.0, jump_s, 0.0):
-        run.clock_offset_s = offset_s
-        if takeover:
-            run.fail_over()
-        for _ in range(20):
-            run.tick()
-        assert run.state.osds[2].step is OsdStep.PENDING
-    run.clock_offset_s = jump_s
-    run.cluster.now_s += DAY_S + STORE_PERIOD_S
-    assert run.run_to_end().phase is Phase.DONE
-
-
-def test_time_between_two_managers_does_not_count(run: Run) -> None:
-    run.restarts_per_day = 2
-    run.start()
-    run.to_a_wait('restarts_per_day')
-    run.cluster.now_s += 2 * DAY_S
-    run.fail_over()
-    for _ in range(50):
-        run.tick()
-    assert run.state.osds[2].step is OsdStep.PENDING
-
-
 def test_manager_taking_over_knows_the_restarts_except_of_some_minutes(run: Run) -> None:
     run.restarts_per_day = 2
     run.start()
@@ -121,15 +85,6 @@ def test_time_since_the_last_rollout_is_the_uptime_of_managers(run: Run) -> None
     run.fail_over()
     run.tick()
     assert run.driver.since_end_s == pytest.approx(3604.0, abs=5.0)
-
-
-def test_end_without_a_stored_time_was_just_now(run: Run) -> None:
-    run.start()
-    run.run_to_end()
-    del run.store.values[CLOCK]
-    run.fail_over()
-    run.tick()
-    assert run.driver.since_end_s == 0.0
 
 
 def test_end_of_any_operation_counts(run: Run) -> None:
@@ -186,22 +141,6 @@ def test_limit_applies_across_rollouts_and_managers_and_not_to_rollbacks(run: Ru
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
     assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert run.cluster.runs(0) == NEW
-
-
-def test_rollout_continues_by_itself_the_next_day(run: Run) -> None:
-    run.restarts_per_day = 2
-    run.start()
-    run.to_a_wait('restarts_per_day')
-    run.cluster.now_s += DAY_S
-    assert run.run_to_end().phase is Phase.DONE
-
-
-def test_raised_or_removed_limit_blocks_nothing(run: Run) -> None:
-    run.restarts_per_day = 1
-    run.start()
-    run.to_a_wait('restarts_per_day')
-    run.restarts_per_day = 0
-    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_unreadable_count_is_quarantined_and_reported(run: Run) -> None:

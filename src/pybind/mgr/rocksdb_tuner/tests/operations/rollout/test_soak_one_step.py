@@ -106,6 +106,9 @@ def test_incomparable_change_passes_after_exactly_its_minimum_time() -> None:
     for after_s, verdicts in ((299.9, ()), (300.0, (Verdict.INCONCLUSIVE,))):
         found = soak(state, batch, observed(cluster, after_s=after_s)).state
         assert (found.verdicts, found.stage) == (verdicts, Phase.SOAKING)
+    silent = soak(state, batch, observed(cluster, after_s=300.0, unsampled=(0,))).state
+    assert (silent.paused_reason or '').startswith('no current samples of OSD 0')
+    assert silent.verdicts == ()
 
 
 @pytest.mark.parametrize(('least_s', 'most_s', 'reported'), [(600.0, 0.5, True), (0.0, 0.5, False)])

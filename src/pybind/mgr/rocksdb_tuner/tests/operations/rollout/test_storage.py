@@ -11,7 +11,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import machine
 from rocksdb_tuner.operations.rollout.history import record_of
-from rocksdb_tuner.operations.rollout.records import RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import (
     ACKNOWLEDGED,
     ARCHIVE,
@@ -26,9 +26,17 @@ from rocksdb_tuner.operations.rollout.storage import (
     number_of,
 )
 from rocksdb_tuner.store.stored import BROKEN, PIECES
-from rocksdb_tuner.tests.fake_cluster import FakeStore
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
+from rocksdb_tuner.tests.operations.rollout.test_driver import refused
 from rocksdb_tuner.tests.store.as_text import as_text
 
+from .conftest import (
+    NEW,
+    OLD,
+    Run,
+    refusing,
+    set_profile,
+)
 from .test_codec import example
 
 
@@ -56,11 +64,6 @@ def test_empty_store_has_no_rollout_history_or_problem(store: FakeStore) -> None
     assert storage.next_id() == 'r1'
 
 
-def test_state_round_trips(store: FakeStore) -> None:
-    RolloutStorage(store).save_current(example())
-    assert RolloutStorage(store).load_current() == example()
-
-
 @pytest.mark.parametrize('text', ['', '{"version":1', '{"version":99}', 'nonsense', '{}'])
 def test_broken_state_is_quarantined_reported_and_not_applied(store: FakeStore, text: str) -> None:
     store.values[CURRENT] = text
@@ -72,15 +75,6 @@ def test_broken_state_is_quarantined_reported_and_not_applied(store: FakeStore, 
     assert f'ceph config-key rm mgr/rocksdb_tuner/{BROKEN}{CURRENT}' in problem
 
 
-def test_broken_state_is_reported_by_every_manager_until_removed(store: FakeStore) -> None:
-    store.values[CURRENT] = 'nonsense'
-    RolloutStorage(store).load_current()
-    later = RolloutStorage(store)
-    assert len(later.problems()) == 1
-    store.set(BROKEN + CURRENT, None)
-    assert later.problems() == ()
-
-
 def test_broken_state_that_cannot_be_moved_is_reported_and_not_applied(store: FakeStore) -> None:
     store.values[CURRENT] = 'nonsense'
     store.error = CommandError(5, 'read-only')
@@ -90,37 +84,12 @@ def test_broken_state_that_cannot_be_moved_is_reported_and_not_applied(store: Fa
     assert CURRENT in store.values
 
 
-def test_broken_record_does_not_hide_the_others(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    for n in (1, 2, 3):
-        storage.save_record(record_of(replace(example(), rollout_id=f'r{n}')))
-    store.values[f'{HISTORY}r2'] = 'nonsense'
-    assert [r.rollout_id for r in RolloutStorage(store).load_history()] == ['r1', 'r3']
-    assert f'{BROKEN}{HISTORY}r2' in store.values
-
-
 def test_history_is_bounded_and_in_order(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     for n in range(1, HISTORY_MAX + 12):
         storage.save_record(record_of(replace(example(), rollout_id=f'r{n}')))
     ids = [r.rollout_id for r in storage.load_history()]
     assert ids == [f'r{n}' for n in range(12, HISTORY_MAX + 12)]
-
-
-def test_ids_are_never_reused_even_with_a_broken_record(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    storage.save_record(record_of(replace(example(), rollout_id='r9')))
-    store.values[f'{HISTORY}r10'] = 'nonsense'
-    storage.load_history()
-    assert RolloutStorage(store).next_id() == 'r11'
-
-
-def test_unknown_key_is_harmless(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    storage.save_record(record_of(replace(example(), rollout_id='r3')))
-    store.values[f'{HISTORY}notes'] = 'by hand'
-    assert storage.next_id() == 'r4'
-    assert len(storage.load_history()) == 1
 
 
 def test_archived_rollouts_are_found_by_id_and_recommendation(
@@ -132,13 +101,6 @@ def test_archived_rollouts_are_found_by_id_and_recommendation(
     assert storage.archived('r1') == ended('r1', 'a')
     assert storage.archived('a') == ended('r3', 'a')
     assert storage.archived('c') is None
-
-
-def test_broken_archive_is_skipped(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    storage.archive(ended('r1', 'a'))  # type: ignore[arg-type]
-    store.values['rollout/archive/r2'] = 'nonsense'
-    assert storage.archived('a') == ended('r1', 'a')
 
 
 def test_archive_is_bounded(store: FakeStore) -> None:
@@ -176,35 +138,6 @@ def test_state_of_a_newer_version_is_read_again_once_that_version_is_back(
     assert storage.problems() == ()
 
 
-def test_rollout_quarantined_halfway_is_restored_paused(store: FakeStore) -> None:
-    RolloutStorage(store).save_current(example())
-    store.values[BROKEN + CURRENT] = store.values.pop(CURRENT)
-    storage = RolloutStorage(store)
-    storage.restore_readable(paused)
-    found = storage.load_current()
-    assert found is not None
-    assert found.paused_by == 'the module'
-    assert replace(found, paused_by=None, paused_reason=None) == replace(
-        example(), paused_by=None, paused_reason=None
-    )
-
-
-def test_quarantined_data_does_not_replace_newer_data(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    storage.save_current(example())
-    store.values[BROKEN + CURRENT] = store.values[CURRENT]
-    storage.save_current(ended('r9'))  # type: ignore[arg-type]
-    storage.restore_readable(paused)
-    assert storage.load_current() == ended('r9')
-    assert len(storage.problems()) == 1
-
-
-def test_unreadable_data_stays_quarantined(store: FakeStore) -> None:
-    store.values = {BROKEN + CURRENT: 'nonsense', BROKEN + HISTORY + 'r1': '{}'}
-    RolloutStorage(store).restore_readable(paused)
-    assert set(store.values) == {BROKEN + CURRENT, BROKEN + HISTORY + 'r1'}
-
-
 # -- each kind of what is stored
 
 
@@ -236,23 +169,6 @@ def test_only_quarantined_data_of_the_same_kind_is_restored(store: FakeStore, ke
         aside = dict(store.values)
         RolloutStorage(store).restore_readable(paused)
         assert store.values == aside
-
-
-def test_unrestorable_entry_blocks_no_other(store: FakeStore) -> None:
-    good = by_kind()
-    bad = {HISTORY + 'r1': 'nonsense', 'deep/osd.0': '{}', 'rollout/a': '{}'}
-    store.values = {BROKEN + key: text for key, text in {**good, **bad}.items()}
-    # Written since.
-    store.values[ARCHIVE + 'r7'] = good[ARCHIVE + 'r7']
-    RolloutStorage(store).restore_readable(paused)
-    left = {BROKEN + key for key in (*bad, ARCHIVE + 'r7')}
-    assert set(store.values) == left | set(good)
-
-
-def test_recently_removed_data_is_not_restored(store: FakeStore) -> None:
-    store.keys = lambda prefix: [BROKEN + key for key in by_kind()]  # type: ignore[method-assign]
-    RolloutStorage(store).restore_readable(paused)
-    assert store.values == {}
 
 
 def test_data_that_cannot_be_restored_is_left_for_the_next_manager(store: FakeStore) -> None:
@@ -298,15 +214,6 @@ def test_evidence_is_stored_per_batch_and_unlisted_ones_are_removed(store: FakeS
     assert set(store.values) == {BROKEN + EVIDENCE + '1'}
 
 
-def test_rollouts_are_ordered_by_number(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    for n in (9, 10, 11):
-        storage.archive(ended(f'r{n}', 'a' if n < 11 else 'b'))  # type: ignore[arg-type]
-        storage.save_record(record_of(ended(f'r{n}')))  # type: ignore[arg-type]
-    assert storage.archived('a') == ended('r10', 'a')
-    assert [r.rollout_id for r in storage.load_history()] == ['r9', 'r10', 'r11']
-
-
 @pytest.mark.parametrize('prefix', [HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE])
 def test_id_used_anywhere_is_not_reused(store: FakeStore, prefix: str) -> None:
     store.values = {HISTORY + 'r2': '', prefix + 'r9': '', prefix + 'notes': ''}
@@ -324,27 +231,6 @@ def test_number_of_quarantined_entries_is_limited(store: FakeStore) -> None:
         storage.archive(ended(f'r{n}'))  # type: ignore[arg-type]
     assert sorted(map(number_of, store.keys(HISTORY))) == list(range(2, 202))
     assert sorted(map(number_of, store.keys(ARCHIVE))) == list(range(2, 22))
-
-
-def test_problem_ends_with_its_cause_even_without_quarantine(
-    store: FakeStore,
-) -> None:
-    broken = [ARCHIVE + 'r1', EVIDENCE + '1', HISTORY + 'r1', CLOCK, CURRENT]
-    store.values = dict.fromkeys(broken, 'nonsense')
-    store.error = CommandError(5, 'read-only')
-    storage = RolloutStorage(store)
-    assert storage.load_clock() == ClockState(0.0)
-    assert storage.load_evidence() == ()
-    assert storage.load_history() == ()
-    assert storage.load_current() is storage.archived('r1') is None
-    named = [problem.partition('"')[2].partition('"')[0] for problem in storage.problems()]
-    assert named == sorted(broken)
-    store.values = {CLOCK: 'nonsense'}
-    (problem,) = storage.problems()
-    assert f'"{CLOCK}"' in problem
-    # One quarantined by an earlier manager is reported, too, without the reason.
-    store.values[BROKEN + 'a'] = 'x'
-    assert 'see the log of the manager that read it' in storage.problems()[0]
 
 
 def test_manager_log_has_the_reasons(store: FakeStore, caplog: pytest.LogCaptureFixture) -> None:
@@ -385,3 +271,63 @@ def test_evidence_is_stored_with_five_digits(store: FakeStore) -> None:
     (read,) = RolloutStorage(store).load_evidence()
     expected = Block({3: Measured(1.2346, 2.0), 1: Measured(slow_ops=4.0)}, 1235.0)
     assert (read.before, read.after) == ((expected,), ())
+
+
+# -- the permanent records of a rollout: it can be rolled back after refused or lost writes
+
+DEFAULT = DEFAULTS['pacific']
+
+
+def refuse(run: Run, prefix: str) -> None:
+    """The monitors refuse to store keys under ``prefix``."""
+
+    def on_set(key: str) -> None:
+        if key.startswith(prefix):
+            raise refusing('no space')
+
+    run.store.on_set = on_set
+
+
+def rolled_back(run: Run, name: str | None) -> None:
+    run.driver.rollback(name, 'client.ann', run.cluster.now_s)
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
+
+
+def test_no_rollout_starts_while_the_last_end_cannot_be_stored(run: Run) -> None:
+    refuse(run, ARCHIVE)
+    run.start()
+    run.run_to_end()
+    with refused(5, 'cannot store the end of r1: no space; try again'):
+        run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
+    assert run.state.rollout_id == 'r1'
+    assert run.driver.history[0].outcome is Outcome.WAITING
+
+
+@pytest.mark.parametrize('step', list(OsdStep)[1:6])
+@pytest.mark.parametrize('name', [None, 'r1'])
+def test_rollout_with_lost_state_is_rolled_back_from_the_archive(
+    one_step_a_tick: None, run: Run, step: OsdStep, name: str | None
+) -> None:
+    """How far it came is not known then: each OSD is taken for changed."""
+    run.start()
+    run.until(lambda s: s.osds[1].step is step)
+    del run.store.values[CURRENT]
+    run.fail_over()
+    run.cluster.advance(60)
+    for _ in range(10):
+        run.tick()
+    rolled_back(run, name)
+    assert run.cluster.entries_of() == {}
+    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
+
+
+def test_history_of_a_very_large_rollout_is_stored() -> None:
+    """Its state takes most of what fits under one key, and stays in the archive."""
+    cluster = FakeCluster(600, per_host=10)
+    for n, osd in cluster.osds.items():
+        osd.nonce = n * 2654435761 % 2**32
+    run = Run(cluster)
+    state = run.start()
+    assert len(run.store.values[HISTORY + state.rollout_id]) < 65536
+    assert run.driver.history[0].rollout_id == state.rollout_id
+    assert NEW in run.driver.history[0].options_to

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Optional
 
-from rocksdb_tuner.operations.compaction.driver import CampaignStorage
+from rocksdb_tuner.operations.compaction.driver import stored_campaign
 from rocksdb_tuner.operations.compaction.records import FINISHED, CampaignState, CompactionStep
 from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.tests.chaos.checks import Checks
@@ -124,7 +124,7 @@ class Watch(Checks[Rule]):
             self._started(state, osd_id, reported)
 
     def stored(self) -> CampaignState:
-        state = CampaignStorage(self.world.store).load()
+        state = stored_campaign(self.world.store).load()
         assert state is not None
         return state
 
