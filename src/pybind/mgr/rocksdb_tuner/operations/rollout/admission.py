@@ -25,6 +25,7 @@ from .records import (
     RolloutState,
     others_changed,
     with_osd,
+    wrong_request,
 )
 from .rules import Observation, WhyUnstartable
 
@@ -210,40 +211,14 @@ def planned(
 
 
 def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:
-    targets, final = request.target_by_osd, request.final_by_who
     if request.option not in {OPTION, ANNEX}:
         raise OperationRefused(
             errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} and {ANNEX} can'
         )
     if request.option == ANNEX and request.kind is not ChangeKind.SET_PROFILE:
         _refuse_if_missed(request, same_meaning)
-    if not targets:
-        raise OperationRefused(errno.EINVAL, 'there is no OSD to change')
-    if (
-        sorted(targets) != sorted(request.order)
-        or len(targets) != len(request.targets)
-        or len(final) != len(request.final_entries)
-    ):
-        raise OperationRefused(
-            errno.EINVAL, 'the request names an OSD or an entry twice, or not in its order'
-        )
-    if request.batches and (
-        tuple(n for batch in request.batches for n in batch) != request.order
-        or len(request.batches[0]) != 1
-        or not all(request.batches)
-    ):
-        raise OperationRefused(
-            errno.EINVAL, 'the batches do not hold the OSDs in their order, the first one alone'
-        )
-    if set(request.controls) - set(request.order[1:]):
-        raise OperationRefused(
-            errno.EINVAL, 'the request compares the first OSD with itself or with an OSD outside it'
-        )
-    for osd_id, value in targets.items():
-        if final.get(own(osd_id)) not in {None, value}:
-            raise OperationRefused(
-                errno.EINVAL, f'the entry of osd.{osd_id} would not end as its target'
-            )
+    for wrong in wrong_request(request):
+        raise OperationRefused(errno.EINVAL, f'the request contradicts itself: {wrong}')
 
 
 def _refuse_if_missed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:

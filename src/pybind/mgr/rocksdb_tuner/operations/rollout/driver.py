@@ -17,7 +17,7 @@ from ...observe.sample import Sample
 from ...plan.commands import Action, RemoveEntry, RestartOsd, SetEntry
 from ...plan.entries import as_mapping
 from ...plan.records import ChangeRequest
-from ..driver import Guard, OperationDriver, cannot_be_stored
+from ..driver import Guard, OperationDriver
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
 from ..history import HistoryRecord
@@ -94,9 +94,6 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         #: The restart requested last by another kind of operation, and its timer.
         self.other_outstanding: Callable[[], Optional[tuple[AskedRestart, Observer]]] = lambda: None
         self._machine = Machine(same_meaning, limits or Limits())
-        #: The rollout whose end an operator acknowledged.
-        self._acknowledged: Optional[str] = None
-        self._problems: tuple[str, ...] = ()
         #: Of this tick; and why the maintenance window or the daily limit keeps another OSD from
         #: starting.
         self._allowed = Permission(may_act=False)
@@ -144,8 +141,6 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self._schedule_reason = allowed.outside_window or limit_reason
         self._time.keep(self._last_ended())
         self._watched_s = self._watched.update(None, steady_s)
-        if self._problems:
-            self._problems = self._storage.problems()
         if self._state is not None:
             self._advance(now_s, self._observe, self._wait_key, steady_s)
 
@@ -233,10 +228,8 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         # Paused: after a failed load, operators do not expect it to resume on its own.
         self._storage.restore_readable(lambda s: machine.paused(s, 'the module', s.updated_s))
         self._state = self._storage.load_current()
-        self._acknowledged = self._storage.load_acknowledged()
         self._time.load()
         self._archive.load(self._state)
-        self._problems = self._storage.problems()
         if self._state is not None and self._state.ended:
             self._unrecorded = not self._archive.holds(self._state)
 
@@ -275,17 +268,17 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     def broken(self) -> tuple[str, ...]:
         """Problems of the stored state, as sentences."""
         lost = self._state is None and bool(self._archive.rollout_ids)
-        return (*self._problems, *((_LOST,) if lost else ()))
+        return (*self._storage.problems(), *((_LOST,) if lost else ()))
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Problems of the stored state and of the last tick, as sentences."""
-        return self._problems + ((self._error,) if self._error else ())
+        return self._storage.problems() + ((self._error,) if self._error else ())
 
     @property
     def acknowledged(self) -> bool:
         """Whether an operator acknowledged the end of the last rollout."""
-        return self._state is not None and self._acknowledged == self._state.rollout_id
+        return self._state is not None and self._state.acknowledged
 
     def start(
         self, request: ChangeRequest, now_s: float, soak: Optional[SoakPlan] = None
@@ -368,15 +361,8 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self.load()
         if self._state is None or self.acknowledged or why_failed(self._state) is None:
             return False
-        self._save_acknowledged(self._state.rollout_id)
+        self._save_requested(replace(self._state, acknowledged=True))
         return True
-
-    def _save_acknowledged(self, rollout_id: Optional[str]) -> None:
-        try:
-            self._storage.save_acknowledged(rollout_id)
-        except CommandError as error:
-            raise cannot_be_stored(error) from error
-        self._acknowledged = rollout_id
 
     def _paused(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
         if state.direction is Direction.RECOVER and not machine.something_follows(state):
@@ -411,8 +397,6 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
             asked, observer = elsewhere
             state = replace(state, asked=asked)
             self._observer.take_over_request(observer)
-        if self._acknowledged is not None:
-            self._save_acknowledged(None)
         self._save_requested(state)
         try:
             self._archive.keep(record_of(state))

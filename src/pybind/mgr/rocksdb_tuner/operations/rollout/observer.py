@@ -235,8 +235,8 @@ class Observer:
         limits = machine.limits
         return Observation(
             cluster=cluster,
-            pgs=self._cluster.reader.pg_summary(),
-            health=frozenset(self._cluster.reader.health_codes()),
+            pgs=reader.pg_summary(),
+            health=frozenset(reader.health_codes()),
             entries=as_mapping(entries, state.request.option),
             other_entries=as_mapping(entries, state.request.other_option),
             unstartable={
@@ -246,10 +246,10 @@ class Observer:
                 and (why := self._cluster.why_unstartable(cluster.by_id[n], entries)) is not None
             },
             running=self._cluster.running(state.request, needs.running),
-            ok_to_stop=ok_to_stop(self._cluster.reader, needs.ok_to_stop),
-            versions=daemon_versions(self._cluster.reader) if gated else None,
-            upgrade=orchestrated_upgrade(self._cluster.reader) if gated else None,
-            orchestrator_reason=self._orchestrator_reason(needs),
+            ok_to_stop=ok_to_stop(reader, needs.ok_to_stop),
+            versions=daemon_versions(reader) if gated else None,
+            upgrade=orchestrated_upgrade(reader) if gated else None,
+            orchestrator_reason=reader.unavailable_reason() if needs.orchestrator else None,
             may_act=now.may_act,
             schedule_reason=now.schedule_reason,
             no_reports_reason=now.no_reports_reason,
@@ -306,9 +306,6 @@ class Observer:
             return _Down(down_s, lifeless_s=lifeless_s, alive=alive)
         was_down_s = self._was_down[1] if self._was_down[0] == flying.osd_id else 0.0
         return _Down(was_down_s=was_down_s, lifeless_s=lifeless_s)
-
-    def _orchestrator_reason(self, needs: Needs) -> Optional[str]:
-        return self._cluster.reader.unavailable_reason() if needs.orchestrator else None
 
     def _described(self, needs: Needs, down_s: float) -> Mapping[int, OrchestratedDaemon]:
         """The orchestrator's reports, refreshed periodically while the OSD in flight is down."""

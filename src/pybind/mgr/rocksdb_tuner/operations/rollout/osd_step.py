@@ -348,8 +348,11 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
     if seen.waited_s < rules.limits.report_s:
         return Step(state)
     running = seen.running.get(n)
-    runs = _runs_target if forward else _runs_what_store_gives
-    if running is not None and runs(rules, state, n, running, seen):
+    if running is not None and (
+        running.source == 'mon' and rules.same_meaning(running.value, target(state.request, n))
+        if forward
+        else _runs_what_store_gives(rules, state, n, running, seen)
+    ):
         recovered = state.direction is Direction.RECOVER
         step = OsdStep.RESTORED if recovered else OsdStep.SETTLING
         return Step(with_osd(state, replace(osd, step=step)))
@@ -373,17 +376,6 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
             f'{shlex.quote(running.value)} (source {running.source})'
         )
     return Step(start_recovery(rules, state, osd, seen, Ending(Outcome.FAILED, reason)))
-
-
-def _runs_target(
-    rules: Rules,
-    state: RolloutState,
-    osd_id: int,
-    running: RunningOption,
-    seen: Observation,  # noqa: ARG001 - as below
-) -> bool:
-    wanted = target(state.request, osd_id)
-    return running.source == 'mon' and rules.same_meaning(running.value, wanted)
 
 
 def _runs_what_store_gives(

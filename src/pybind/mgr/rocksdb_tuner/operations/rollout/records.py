@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Optional
 
 from ...judge.records import Judgement, SoakPlan, Verdict
 from ...mgr.records import FailureDomain
 from ...notes import AsTime, Count, InPlace, Named, OsdId
 from ...plan.batches import PlannedBatch, count, planned_batch, planned_batches
-from ...plan.records import ChangeRequest
+from ...plan.records import ChangeRequest, end_value
 from ...store.codec import NOT_STORED
 from ..phases import FINAL_PHASES, Outcome, Phase, clip, paused_text
 
@@ -214,6 +215,8 @@ class RolloutState:
     verdicts: tuple[Verdict, ...] = ()
     outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.'] = None
     failure: Annotated[Optional[str], 'What went wrong; null if nothing did.'] = None
+    #: Whether an operator acknowledged that it failed.
+    acknowledged: bool = False
 
     @property
     def operation_id(self) -> str:
@@ -256,6 +259,28 @@ class RolloutState:
     @property
     def ended(self) -> bool:
         return self.stage in FINAL_PHASES
+
+
+def wrong_request(request: ChangeRequest) -> Iterator[str]:
+    """Contradictions within a request, which each of its fields does not show."""
+    ids, batches = request.order, request.batches
+    if not ids or len(set(ids)) != len(ids):
+        yield '"request.order" is empty or names an OSD twice'
+    if sorted(osd_id for osd_id, _ in request.targets) != sorted(ids):
+        yield '"request.targets" does not match "request.order"'
+    if batches and (() in batches or tuple(chain.from_iterable(batches)) != ids):
+        yield '"request.batches" does not match "request.order"'
+    if batches and len(batches[0]) != 1:
+        yield '"request.batches" has more than the canary first'
+    if request.domains and len(request.domains) != len(batches):
+        yield '"request.domains" does not match "request.batches"'
+    if not set(ids[1:]) >= set(request.controls):
+        yield '"request.controls" names the canary, or an OSD outside the request'
+    if len(request.final_by_who) != len(request.final_entries):
+        yield '"request.final_entries" names an entry twice'
+    for osd_id, value in request.targets:
+        if end_value(request, osd_id) not in {None, value}:
+            yield f'"request.final_entries" has another value for osd.{osd_id} than its target'
 
 
 #: Steps of an OSD that is not changed, or no longer.

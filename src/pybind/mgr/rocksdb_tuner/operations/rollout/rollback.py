@@ -64,6 +64,7 @@ def rolled_back(
         entries_done=0,
         ending=None,
         outcome=None,
+        acknowledged=False,
         failure=clip(f'{earlier}rolled back by {actor}'),
         paused_by=paused_by,
         paused_reason=None if paused_by is None else paused_text(paused_by),

@@ -9,7 +9,6 @@ import logging
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, Callable, Optional
 
 from ...judge.evidence import Block, Evidence, Measured
@@ -19,37 +18,20 @@ from ...store.stored import BROKEN, Quarantine, Stored
 from ...units import UNKNOWN, format_time, natural
 from ..history import HistoryRecord
 from ..phases import Phase
-from .records import Direction, RolloutState
+from .records import Direction, RolloutState, wrong_request
 
 DAY_S = 86400.0
 
 
 def contradictions(state: RolloutState) -> Iterator[str]:
-    yield from _wrong_request(state)
+    yield from wrong_request(state.request)
     yield from _wrong_progress(state)
-
-
-def _wrong_request(state: RolloutState) -> Iterator[str]:
-    request = state.request
-    ids = request.order
-    if not ids or len(set(ids)) != len(ids):
-        yield '"request.order" is empty or names an OSD twice'
-    known = sorted(ids)
-    if sorted(osd_id for osd_id, _ in request.targets) != known:
-        yield '"request.targets" does not match "request.order"'
-    if sorted(osd.osd_id for osd in state.before.osds) != known:
-        yield '"before.osds" does not match "request.order"'
-    batches = request.batches
-    if batches and (() in batches or tuple(chain.from_iterable(batches)) != ids):
-        yield '"request.batches" does not match "request.order"'
-    if request.domains and len(request.domains) != len(batches):
-        yield '"request.domains" does not match "request.batches"'
-    if not set(ids[1:]) >= set(state.controls):
-        yield '"request.controls" names the canary, or an OSD outside the request'
 
 
 def _wrong_progress(state: RolloutState) -> Iterator[str]:
     ids = state.request.order
+    if sorted(osd.osd_id for osd in state.before.osds) != sorted(ids):
+        yield '"before.osds" does not match "request.order"'
     if tuple(osd.osd_id for osd in state.osds) != ids:
         yield '"osds" does not match "request.order"'
     if state.stage is Phase.WAITING:
@@ -72,8 +54,6 @@ CURRENT = 'rollout/current'
 EVIDENCE = 'rollout/evidence/'
 #: The persistent clock, and what is counted by it.
 CLOCK = 'rollout/clock'
-#: The id of the rollout whose end an operator acknowledged.
-ACKNOWLEDGED = 'rollout/acknowledged'
 ARCHIVE = 'rollout/archive/'
 HISTORY = 'history/'
 
@@ -135,13 +115,6 @@ class RolloutStorage:
     def save_current(self, state: RolloutState) -> None:
         """Raises CommandError: then either this or the previous state is stored."""
         self._current.save(state)
-
-    def load_acknowledged(self) -> Optional[str]:
-        return self._store.get(ACKNOWLEDGED)
-
-    def save_acknowledged(self, rollout_id: Optional[str]) -> None:
-        """None: clears the acknowledgment. Raises CommandError."""
-        self._store.set(ACKNOWLEDGED, rollout_id)
 
     def load_clock(self) -> ClockState:
         return self._quarantine.read(self._clock) or ClockState(0.0)

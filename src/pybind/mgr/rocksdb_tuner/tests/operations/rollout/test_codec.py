@@ -161,6 +161,7 @@ def fullest() -> RolloutState:
         verdicts=(Verdict.BETTER, Verdict.INCONCLUSIVE),
         outcome=None,
         failure='the verdict was given',
+        acknowledged=True,
     )
 
 

@@ -174,7 +174,6 @@ def test_note_that_cannot_be_stored_is_refused_and_a_stored_one_ends_with_its_ro
     assert noted(run)
     run.start(set_profile(run.cluster, OLD))
     assert not noted(run)
-    assert run.store.get('rollout/acknowledged') is None
 
 
 # -- what only a long wait shows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Optional
 
 import pytest
 
@@ -11,6 +12,7 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.gates import Away, absent_of
 from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.rollout.admission import uuid_head
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster, FakeOsd
@@ -273,3 +275,18 @@ def test_no_restart_is_skipped_if_a_host_mask_may_apply() -> None:
     run.driver.rollback(None, 'client.ann', cluster.now_s)
     assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert cluster.runs(0) == NEW
+
+
+@pytest.mark.parametrize(
+    ('uuid', 'head'),
+    [
+        ('AB-12-CD-34', 'ab12cd'),
+        ('ab12c', None),
+        ('ab12cd', 'ab12cd'),
+        ('ab12cg00', None),
+        ('000000ff', None),
+        ('000001ff', '000001'),
+    ],
+)
+def test_first_digits_of_a_uuid_are_stored(uuid: str, head: Optional[str]) -> None:
+    assert uuid_head(uuid) == head

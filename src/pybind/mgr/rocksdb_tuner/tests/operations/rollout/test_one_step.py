@@ -31,7 +31,7 @@ from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden
-from .one_step import MACHINE, SOAK, observed, other, rollback_of, rollout, without
+from .one_step import MACHINE, SOAK, canary, observed, other, rollback_of, rollout, without
 
 PASS = Judgement(Verdict.NO_WORSE)
 FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
@@ -291,6 +291,19 @@ def test_osd_stopped_under_another_manager_is_started_again_before_it_fails(
         assert MACHINE.step(often, down, 2.0).state.direction is Direction.RECOVER
         ending = replace(state, ending=Ending(Outcome.ABORTED, 'aborted by client.ann'))
         assert MACHINE.step(ending, down, 2.0).state.direction is Direction.RECOVER
+
+
+def test_osd_not_restarted_after_two_requests_fails_if_no_other_is_changed(
+    cluster: FakeCluster,
+) -> None:
+    state = restarting(cluster)
+    twice = replace(state, osds=(replace(state.osds[0], restarts_asked=2), *state.osds[1:]))
+    seen = observed(cluster, entries=entries_of(state), waited_s=300.0)
+    failed = MACHINE.step(twice, seen, 2.0)
+    assert (failed.state.direction, canary(failed).step) == (Direction.RECOVER, OsdStep.RESTORING)
+    assert failed.state.ending == Ending(Outcome.FAILED, 'osd.0 did not restart after 2 requests')
+    # Its process is that of before: it need not be restarted for its old entry.
+    assert not canary(failed).restart_needed
 
 
 def test_osd_that_went_down_by_itself_is_awaited_without_a_request_and_then_fails(

@@ -9,6 +9,7 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.osd_step import must_not_wait, unsafe
@@ -252,3 +253,84 @@ def test_only_an_unsafe_osd_is_followed_without_the_store(
     assert must_not_wait(state, state, actions, observed(cluster)) is taken
     ended = replace(state, stage=Phase.FAILED)
     assert not must_not_wait(state, ended, actions, observed(cluster))
+
+
+def test_abort_in_the_soak_restores_a_canary_that_is_down(run: Run) -> None:
+    run.start(soak=SoakPlan(300.0, 600.0))
+    run.until(lambda s: s.stage is Phase.SOAKING)
+    run.cluster.stop_osd(0)
+    assert abort(run) == 'aborted by client.ann'
+    state = run.run_to_end()
+    assert (state.outcome, run.cluster.runs(0)) == (Outcome.ABORTED, DEFAULT)
+    assert run.cluster.entries_of() == {}
+
+
+@pytest.mark.parametrize('held', ['paused', 'mode off', 'neither'])
+def test_abort_of_a_rollback_removes_the_entry_of_an_osd_that_is_down(run: Run, held: str) -> None:
+    not_starting(run)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    if held == 'paused':
+        run.driver.pause('client.ann', run.cluster.now_s)
+    run.may_act = held != 'mode off'
+    assert 'rollback aborted by client.ann' in abort(run)
+    assert not run.state.ended
+    state = run.run_to_end()
+    assert (state.outcome, run.cluster.runs(0)) == (Outcome.ABORTED, DEFAULT)
+    assert run.cluster.entries_of() == {}
+
+
+def test_abort_of_a_rollback_finishes_the_osd_in_flight_and_starts_no_other(run: Run) -> None:
+    run.start()
+    run.run_to_end()
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    abort(run)
+    state = run.run_to_end()
+    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT, NEW, NEW]
+    assert (state.outcome, state.failure) == (
+        Outcome.ABORTED,
+        (
+            'rolled back by client.ann; rollback aborted by client.ann; the previous entry of '
+            'osd.1, osd.2 is restored, but was not seen in effect; "ceph rocksdb-tuner rollback '
+            'r1" restarts what needs it'
+        ),
+    )
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
+    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
+
+
+def test_abort_of_a_later_recovery_leaves_the_other_osds_to_the_operator(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
+    run.cluster.osds[1].broken = True
+    run.until(lambda s: s.direction is Direction.RECOVER)
+    abort(run)
+    run.cluster.osds[1].broken = False
+    state = run.run_to_end()
+    assert (state.outcome, run.cluster.runs(1)) == (Outcome.ABORTED, DEFAULT)
+    assert 'the change stays on osd.0' in (state.failure or '')
+    assert run.cluster.entries_of() == {'osd.0': NEW}
+
+
+def test_manager_that_takes_over_restores_an_osd_though_nothing_can_be_stored(run: Run) -> None:
+    """It cannot know whether the restart was lost: it asks once more, and then restores."""
+    not_starting(run)
+    run.store.error = run.refusal
+    run.fail_over()
+    began_s = run.cluster.now_s
+    while run.cluster.down and run.cluster.now_s < began_s + 1800.0:
+        run.tick()
+    assert run.cluster.now_s - began_s < 700.0
+    assert run.cluster.entries_of() == {}
+
+
+def test_rollback_starts_an_osd_that_is_down_though_nothing_can_be_stored(run: Run) -> None:
+    not_starting(run)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.store.error = run.refusal
+    for _ in range(60):
+        run.tick()
+    assert (run.cluster.entries_of(), run.cluster.runs(0)) == ({}, DEFAULT)
+    run.store.error = None
+    assert run.run_to_end().phase is Phase.ROLLED_BACK

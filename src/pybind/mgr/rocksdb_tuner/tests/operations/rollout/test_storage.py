@@ -13,7 +13,6 @@ from rocksdb_tuner.operations.rollout import machine
 from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import (
-    ACKNOWLEDGED,
     ARCHIVE,
     ARCHIVE_MAX,
     CLOCK,
@@ -184,16 +183,11 @@ def test_empty_store_has_no_elapsed_time_and_no_restarts(
 ) -> None:
     storage = RolloutStorage(store)
     assert storage.load_clock() == ClockState(0.0)
-    assert storage.load_acknowledged() is None
     assert storage.load_evidence() == ()
     store.values = by_kind()
     assert storage.load_clock() == ClockState(7.0, ('r7', 5.0), (1.0,))
     storage.save_clock(ClockState(8.0))
     assert storage.load_clock() == ClockState(8.0)
-    storage.save_acknowledged('r7')
-    assert store.values[ACKNOWLEDGED] == storage.load_acknowledged() == 'r7'
-    storage.save_acknowledged(None)
-    assert ACKNOWLEDGED not in store.values
 
 
 def test_evidence_is_stored_per_batch_and_unlisted_ones_are_removed(store: FakeStore) -> None:
