@@ -59,10 +59,6 @@ class OsdCompaction:
     reason: Annotated[Optional[str], 'Why the OSD was skipped; null if it was not.'] = None
 
     @property
-    def place(self) -> Place:
-        return Place(self.host, self.domain)
-
-    @property
     def freed_bytes(self) -> Optional[int]:
         if self.used_before_bytes is None or self.used_after_bytes is None:
             return None

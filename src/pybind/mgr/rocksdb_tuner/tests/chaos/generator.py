@@ -190,8 +190,10 @@ _HARD_TO_RESTORE = (
     ),
     (_aimed(ChaosEvent.ABORT, Moment.RECOVER_RESTARTING),),
     (
+        _aimed(ChaosEvent.REFUSES_RM, Moment.RESTARTING),
         _aimed(ChaosEvent.ROLLBACK, Moment.RESTARTING, 2),
         _aimed(ChaosEvent.ABORT, Moment.BACK_ENTRIES),
+        Planned(ChaosEvent.MONITORS_BACK, 5, None, None, follows=True),
     ),
     (
         _aimed(ChaosEvent.ROLLBACK, Moment.RESTARTING, 2),
