@@ -15,12 +15,9 @@ from harness.layout import QA
 
 #: Works long enough for a signal to arrive, and prints the result.
 PROGRAM = """
-import contextlib, sys, time
-from pathlib import Path
+import sys, time
 from harness import ending
 from harness.cli import run_endable
-from harness.client import wait_until
-from harness.errors import HarnessError
 from harness.host import Host, in_parallel
 
 def say(text):
@@ -35,10 +32,6 @@ def commands():
     in_parallel(host, [command] * 3)
     return 0
 
-def wait():
-    wait_until(lambda: False, 300, 'never')
-    return 0
-
 def tidy():
     try:
         return command()
@@ -50,12 +43,6 @@ def stubborn():
     say('begun')
     time.sleep(2)
     return 0
-
-def fails():
-    raise HarnessError('a reason')
-
-def quick():
-    return 7
 
 work = globals()[sys.argv[1]]
 
@@ -70,12 +57,12 @@ sys.exit(run_endable('prog', told, lambda: say('undone')))
 class Running:
     """The program while it works."""
 
-    def __init__(self, work: str, folder: Path, *prefix: str) -> None:
+    def __init__(self, work: str, folder: Path) -> None:
         self.pid_file = folder / 'pid'
         # The tests themselves may run in the background of a shell, where SIGINT is ignored
         heeding = ('env', '--default-signal=INT,TERM,HUP')
         self.process = subprocess.Popen(
-            [*heeding, *prefix, sys.executable, '-c', PROGRAM, work, str(self.pid_file)],
+            [*heeding, sys.executable, '-c', PROGRAM, work, str(self.pid_file)],
             env={**os.environ, 'PYTHONPATH': str(QA)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
