@@ -18,8 +18,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from statistics import fmean
-from typing import NamedTuple, Optional
+from typing import Annotated, NamedTuple, Optional
 
+from ..notes import OsdId
 from .evidence import Block, Evidence
 from .records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from .signals import JudgedSignal, experiment_limits, judged_signals, limits
@@ -58,16 +59,18 @@ class Contrast(NamedTuple):
 class Arm:
     """One option string: planned, given to OSDs, and compared with the controls."""
 
-    #: Name of its profile; unique within the experiment.
-    name: str
-    #: The whole ``bluestore_rocksdb_options``. A release default is spelled out.
-    options: str
-    #: Effect on the objective according to the model and published figures; None: unknown.
-    predicted: Optional[Predicted] = None
+    #: Unique within the experiment.
+    name: Annotated[str, 'Name of the arm: the profile that it tries.']
+    #: A release default is spelled out.
+    options: Annotated[str, 'Option string of the arm.']
+    #: Effect on the objective.
+    predicted: Annotated[
+        Optional[Predicted], 'Prediction of the model and published figures; null: none.'
+    ] = None
     #: Warnings of the checks, which do not prevent an experiment.
     cautions: tuple[str, ...] = ()
     #: Empty: there is no plan.
-    osds: tuple[int, ...] = ()
+    osds: Annotated[tuple[OsdId, ...], 'OSDs of the arm.'] = ()
     #: Measured effect on the objective; None: not known yet.
     gain: Optional[Contrast] = None
     #: Empty before the first comparison.

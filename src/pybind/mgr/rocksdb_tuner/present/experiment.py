@@ -8,14 +8,13 @@ from enum import Enum
 from typing import Annotated, Literal, Optional, Union
 
 from ..advise.experiment_plan import PlannedExperiment
-from ..judge.arms import Answer, Arm
+from ..judge.arms import Answer, Arm, Conclusion
 from ..judge.records import Effect, Predicted
 from ..judge.signals import experiment_limits, signal_named
 from ..notes import Among, Amount, Count, InPlace, OsdId, Time
 from ..operations.experiment.records import ExperimentRequest, ExperimentState, Stage
 from ..operations.experiment.results import in_percent, in_words
 from ..operations.gates import GATES
-from ..operations.phases import Outcome
 from ..options.grammar import difference
 from ..plan.experiment_design import ExperimentPlan as FoundPlan
 from ..plan.experiment_design import Refusal
@@ -185,7 +184,8 @@ def would_take(found: Refusal) -> str:
     return ' or '.join(ways)
 
 
-_NAME = 'Name of the arm: the profile that it tries.'
+#: Before the conclusion.
+_NOTHING_YET = Conclusion(Answer.UNCLEAR)
 
 
 @dataclass(frozen=True)
@@ -214,12 +214,7 @@ class DroppedArm:
 class ExperimentArm:
     """An option string on some OSDs."""
 
-    name: Annotated[str, _NAME]
-    options: Annotated[str, 'Option string of the arm.']
-    osds: Annotated[tuple[OsdId, ...], 'OSDs of the arm.']
-    predicted: Annotated[
-        Optional[Predicted], 'Prediction of the model and published figures; null: none.'
-    ]
+    arm: Annotated[Arm, InPlace('name', 'options', 'osds', 'predicted')]
     verdict: Annotated[Optional[ArmVerdict], 'Verdict so far; null: none yet.']
     effect: Annotated[
         tuple[ExperimentEffect, ...], 'Effect on each signal, the goal of the experiment first.'
@@ -263,12 +258,10 @@ class Experiment:
     """The experiment under way, or an ended one."""
 
     kind: Annotated[Literal['experiment'], 'Kind of operation.']
-    id: Annotated[str, 'Id of the experiment, as in history.']
+    state: Annotated[ExperimentState, InPlace()]
     phase: Annotated[ExperimentPhase, 'Current phase.']
-    actor: Annotated[str, 'Client that requested it.']
     arms: Annotated[tuple[ExperimentArm, ...], 'The compared option strings.']
     design: Annotated[ExperimentDesign, InPlace()]
-    adopt: Annotated[bool, 'Whether the winner is applied to the group at the end.']
     blocks: Annotated[Count, 'Number of measured blocks.']
     winner: Annotated[Optional[str], 'Best arm; null: none, or not yet.']
     conclusion: Annotated[
@@ -285,13 +278,6 @@ class Experiment:
         Optional[Amount], 'Upper bound of all differences; null: not bounded.'
     ]
     unproven: Annotated[tuple[str, ...], 'Signals of the winner that may have got worse.']
-    paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.']
-    paused_by: Annotated[Optional[str], 'Client that requested the pause.']
-    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
-    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
-    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
-    updated: Annotated[Optional[Time], 'Time of the last change. ISO 8601, UTC.']
-    ended: Annotated[Optional[Time], 'End time; null while it is under way. ISO 8601, UTC.']
 
 
 @dataclass(frozen=True)
@@ -327,39 +313,24 @@ class ExperimentPlan:
 
 
 def experiment_of(state: ExperimentState) -> Experiment:
-    request, found = state.request, state.conclusion
-    plan, lead = request.plan, None if found is None else found.lead
+    request, found = state.request, state.conclusion or _NOTHING_YET
+    plan, lead = request.plan, found.lead
     effect = Effect.BETTER if lead is not None and lead.below else Effect.UNCLEAR
+    won = [arm for arm in state.arms if arm.name == found.winner]
     return Experiment(
-        kind='experiment',
-        id=state.experiment_id,
-        phase=phase_of(state),
-        actor=request.actor,
+        'experiment',
+        state,
+        phase_of(state),
         arms=tuple(_arm(arm, request.objective) for arm in state.arms),
         design=_design(request, plan, plan.duration_s, plan.block_s),
-        adopt=request.adopt,
         blocks=state.measured_blocks,
-        winner=None if found is None else found.winner,
-        conclusion=None if found is None else found.answer,
+        winner=found.winner,
+        conclusion=None if state.conclusion is None else found.answer,
         summary=summary_of(state),
-        runner_up=None if found is None else found.runner_up,
-        lead=None
-        if lead is None
-        else ExperimentEffect(request.objective, effect, *in_percent(lead)),
-        within_percent=None if found is None or found.within is None else found.within * 100,
-        unproven=tuple(
-            signal.name
-            for arm in state.arms
-            if found is not None and arm.name == found.winner
-            for signal in arm.of(Effect.UNCLEAR)
-        ),
-        paused_reason=state.paused_reason,
-        paused_by=state.paused_by,
-        outcome=state.outcome,
-        failure=state.failure,
-        started=format_time(state.started_s),
-        updated=format_time(state.updated_s),
-        ended=format_time(state.ended_s),
+        runner_up=found.runner_up,
+        lead=lead and ExperimentEffect(request.objective, effect, *in_percent(lead)),
+        within_percent=None if found.within is None else found.within * 100,
+        unproven=tuple(signal.name for arm in won for signal in arm.of(Effect.UNCLEAR)),
     )
 
 
@@ -412,10 +383,7 @@ def _arm(arm: Arm, objective: str) -> ExperimentArm:
     worse = tuple(signal.name for signal in arm.of(Effect.WORSE))
     ended = arm.dropped_after
     return ExperimentArm(
-        name=arm.name,
-        options=arm.options,
-        osds=arm.osds,
-        predicted=arm.predicted,
+        arm,
         verdict=arm_verdict(arm, objective),
         effect=tuple(
             ExperimentEffect(s.name, s.effect, s.change_percent, s.low_percent, s.high_percent)
@@ -521,15 +489,16 @@ def experiment(state: ExperimentState) -> str:
     arms, request, ended = experiment_of(state).arms, state.request, state.ended
     goal = request.objective
     columns: Sequence[Column[ExperimentArm]] = (
-        Column('ARM', lambda arm: arm.name),
-        Column('OSDS', lambda arm: format_ids(arm.osds)),
-        Column('VERDICT', lambda arm: arm.verdict and arm.verdict.value),
+        Column('ARM', lambda shown: shown.arm.name),
+        Column('OSDS', lambda shown: format_ids(shown.arm.osds)),
+        Column('VERDICT', lambda shown: shown.verdict and shown.verdict.value),
         Column(
-            'EFFECT', lambda arm: next((_interval(e) for e in arm.effect if e.signal == goal), None)
+            'EFFECT',
+            lambda shown: next((_interval(e) for e in shown.effect if e.signal == goal), None),
         ),
-        Column('PREDICTED', lambda arm: _predicted(arm.predicted)),
+        Column('PREDICTED', lambda shown: _predicted(shown.arm.predicted)),
     )
-    others = [(signal_title(e.signal), arm.name, e) for arm in arms for e in arm.effect]
+    others = [(signal_title(e.signal), one.arm.name, e) for one in arms for e in one.effect]
     return sections(
         fields(
             (
@@ -554,9 +523,9 @@ def experiment(state: ExperimentState) -> str:
         titled(
             'Dropped',
             bullets(
-                f'{arm.name} after {arm.dropped.block} blocks: {arm.dropped.reason}'
-                for arm in arms
-                if arm.dropped is not None
+                f'{one.arm.name} after {one.dropped.block} blocks: {one.dropped.reason}'
+                for one in arms
+                if one.dropped is not None
             ),
         ),
         # The signals that must not get worse.

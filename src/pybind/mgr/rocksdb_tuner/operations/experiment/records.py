@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Optional
+from typing import Annotated, Optional
 
 from ...judge.arms import Arm, Conclusion
+from ...notes import AsTime, InPlace, Named
 from ...plan.entries import own
 from ...plan.experiment_design import ExperimentPlan
 from ...plan.records import ChangeKind, ChangeRequest
@@ -40,8 +41,8 @@ EXPERIMENT = 'E'
 class ExperimentRequest:
     #: The mask of the group, "osd/class:ssd" or "osd".
     who: str
-    #: The requester as in the audit log ("client.admin").
-    actor: str
+    #: As in the audit log ("client.admin").
+    actor: Annotated[str, 'Client that requested it.']
     #: Its arms have their results, too, once there are any.
     plan: ExperimentPlan
     #: The judged signal that arms are expected to improve.
@@ -50,8 +51,7 @@ class ExperimentRequest:
     min_effect: float
     #: Measuring ends after this time; the OSDs are restored after that.
     max_duration_s: float
-    #: Continue with a rollout of the winner.
-    adopt: bool
+    adopt: Annotated[bool, 'Whether the winner is applied to the group at the end.']
     #: What the group runs now.
     from_options: str
     #: Time between memtable flushes with the slowest of the option strings; None: unknown.
@@ -116,16 +116,23 @@ CHANGED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSED})
 
 @dataclass(frozen=True)
 class ExperimentState:
-    experiment_id: str
-    request: ExperimentRequest
+    experiment_id: Annotated[str, Named('id'), 'Id of the experiment, as in history.']
+    request: Annotated[ExperimentRequest, InPlace()]
     #: Entries and options of every OSD of the experiment, controls included.
     before: Before
     #: The OSDs of the arms, in the order in which they are changed, without the leg under way. Left
     #: behind: its own entry was changed externally and is kept.
     osds: tuple[OsdProgress, ...]
-    started_s: float
-    updated_s: float
-    ended_s: Optional[float] = None
+    started_s: Annotated[float, Named('started'), AsTime(), 'Start time. ISO 8601, UTC.']
+    updated_s: Annotated[
+        float, Named('updated'), AsTime(), 'Time of the last change. ISO 8601, UTC.'
+    ]
+    ended_s: Annotated[
+        Optional[float],
+        Named('ended'),
+        AsTime(),
+        'End time; null while it is under way. ISO 8601, UTC.',
+    ] = None
     stage: Stage = Stage.PLANNED
     #: Measured blocks of the baseline or, once it is complete, after the change.
     blocks: int = 0
@@ -141,12 +148,12 @@ class ExperimentState:
     pending_conflict: Optional[str] = None
     #: How it ends once every OSD is restored; without a reason: as planned.
     ending: Optional[Ending] = None
-    paused_by: Optional[str] = None
-    #: Why it waits; None: it does not wait.
-    paused_reason: Optional[str] = None
-    outcome: Optional[Outcome] = None
-    #: What did not go as planned.
-    failure: Optional[str] = None
+    paused_by: Annotated[Optional[str], 'Client that requested the pause.'] = None
+    paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.'] = (
+        None
+    )
+    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.'] = None
+    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.'] = None
     #: An operator has acknowledged how it ended.
     acknowledged: bool = False
     #: Its end is in the history.

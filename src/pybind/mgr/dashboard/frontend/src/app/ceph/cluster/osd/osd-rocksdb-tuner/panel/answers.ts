@@ -205,10 +205,26 @@ export interface Experiment {
   kind: 'experiment';
   /** Id of the experiment, as in history. */
   id: string;
-  /** Current phase. */
-  phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted';
   /** Client that requested it. */
   actor: string;
+  /** Whether the winner is applied to the group at the end. */
+  adopt: boolean;
+  /** Start time. ISO 8601, UTC. */
+  started: string | null;
+  /** Time of the last change. ISO 8601, UTC. */
+  updated: string | null;
+  /** End time; null while it is under way. ISO 8601, UTC. */
+  ended: string | null;
+  /** Client that requested the pause. */
+  paused_by: string | null;
+  /** Why it is paused or waiting; null if it is not. */
+  paused_reason: string | null;
+  /** Outcome; null while it is under way. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What went wrong; null if nothing did. */
+  failure: string | null;
+  /** Current phase. */
+  phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted';
   /** The compared option strings. */
   arms: ExperimentArm[];
   /** Config mask of the group. */
@@ -235,8 +251,6 @@ export interface Experiment {
   restarts: number | null;
   /** Blocks of the baseline, and as many after the change; null: no plan. */
   planned_blocks: number | null;
-  /** Whether the winner is applied to the group at the end. */
-  adopt: boolean;
   /** Number of measured blocks. */
   blocks: number;
   /** Best arm; null: none, or not yet. */
@@ -253,20 +267,6 @@ export interface Experiment {
   within_percent: number | null;
   /** Signals of the winner that may have got worse. */
   unproven: string[];
-  /** Why it is paused or waiting; null if it is not. */
-  paused_reason: string | null;
-  /** Client that requested the pause. */
-  paused_by: string | null;
-  /** Outcome; null while it is under way. */
-  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What went wrong; null if nothing did. */
-  failure: string | null;
-  /** Start time. ISO 8601, UTC. */
-  started: string | null;
-  /** Time of the last change. ISO 8601, UTC. */
-  updated: string | null;
-  /** End time; null while it is under way. ISO 8601, UTC. */
-  ended: string | null;
 }
 
 /** An option string on some OSDs. */
