@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Callable, Mapping, Optional
 
 from .mgr.protocols import Cluster
-from .observe.history import choose_interval
 from .observe.load_history import PoolHistory, PoolRates, WorkHistory
 from .observe.observer import Observer
-from .observe.report_interval import DEFAULT, ReportInterval
+from .observe.report_interval import DEFAULT, ReportInterval, choose_interval
 from .observe.sample import Sample
 from .observe.signals import Signals
 from .observe.starts import StartWatch

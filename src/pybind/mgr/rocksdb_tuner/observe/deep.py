@@ -1,14 +1,26 @@
-"""Scheduling of requests for RocksDB's statistics: rarely, and one OSD at a time."""
+"""What only OSDs know, and when they are asked for it.
+
+RocksDB's statistics: rarely, and one OSD at a time.
+
+Whether the RocksDB is sharded into column families: once per OSD process. No release exposes this
+in metadata, a health check or an option. A sharded database has a file `sharding/def` in BlueFS
+(seen on 16.2.15 and 20.2.4; an OSD created with `bluestore_rocksdb_cf=false` has none).
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable
-from typing import Annotated, Mapping, NamedTuple, Optional, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Mapping, NamedTuple, Optional, TypeVar
 
 from ..notes import Amount, Named
 from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats, parse_memtable_time
 
+#: The command (`ceph tell osd.N ...`) for statistics, and the second one, for OSDs that have some.
+KV_STATS_COMMAND = 'dump_objectstore_kv_stats'
+PERF_DUMP_COMMAND = 'perf dump'
+PERF_DUMP_ARGUMENTS = {'logger': 'rocksdb'}
 #: Between two requests in the cluster.
 CLUSTER_SPACING_S = 15.0
 #: Between two requests to the same OSD; two answers give one rate.
@@ -17,11 +29,18 @@ OSD_SPACING_S = 300.0
 #: detected separately.
 UNAVAILABLE_SPACING_S = 6 * 3600.0
 
+FILES_COMMAND = 'bluefs files list'
+#: Maximum of OSDs per tick: a file list costs the OSD milliseconds, and the mgr about 100 KB.
+FILES_PER_TICK = 4
+#: Retry of an OSD that did not answer.
+FILES_RETRY_S = 3600.0
+_SHARDING_FILE = 'sharding/def'
+
 _Number = TypeVar('_Number', int, float)
 
 
-class DeepRequest(NamedTuple):
-    """Request RocksDB's statistics from this OSD; the answer belongs to this nonce."""
+class Request(NamedTuple):
+    """Ask this OSD; the answer belongs to this nonce."""
 
     osd_id: int
     nonce: int
@@ -116,92 +135,120 @@ def _mean(total: Optional[float], number: Optional[int], factor: float) -> Optio
     return total * factor / number if total is not None and number else None
 
 
-class KeptOsd(NamedTuple):
-    """Requests to one OSD process, and its answers."""
+class Asked(NamedTuple):
+    """What one OSD process was asked, and its answers."""
 
     nonce: int
     asked_s: float = -math.inf
     #: Why the last answer had no statistics.
     unavailable: Optional[str] = None
     answers: Answers = Answers()
+    files_asked_s: Optional[float] = None
+    #: Whether its RocksDB is sharded into column families; None: no answer, or an unusable one.
+    sharded: Optional[bool] = None
 
 
-class DeepStatistics:
+class OsdAnswers:
     """Schedules requests and keeps the answers. Times are seconds of one clock."""
 
     def __init__(self) -> None:
-        self._osds: dict[int, KeptOsd] = {}
+        self._osds: dict[int, Asked] = {}
         self._last_asked_s = -math.inf
 
-    def waits(self, now_s: float) -> bool:
-        """Whether no request is due, since the last one is too recent."""
-        return now_s - self._last_asked_s < CLUSTER_SPACING_S
+    def of(self, osd_id: int, nonce: Optional[int]) -> Optional[Asked]:
+        """The answers of this process; None if it was not asked."""
+        asked = self._osds.get(osd_id)
+        return asked if asked is not None and asked.nonce == nonce else None
 
-    def next_requests(
-        self, up_osds: Iterable[tuple[int, int]], now_s: float
-    ) -> tuple[DeepRequest, ...]:
-        """The requests that are due, usually none; ``up_osds`` are (OSD id, nonce)."""
-        if self.waits(now_s):
+    def all(self) -> Mapping[int, Asked]:
+        """A snapshot."""
+        return dict(self._osds)
+
+    def forget(self, osd_id: int) -> None:
+        self._osds.pop(osd_id, None)
+
+    def next_statistics(
+        self, up_osds: Iterable[Request], now_s: float, able: Callable[[int], bool] = lambda _: True
+    ) -> tuple[Request, ...]:
+        """OSDs to send `KV_STATS_COMMAND` to, usually none; only those that are ``able``."""
+        if now_s - self._last_asked_s < CLUSTER_SPACING_S:
             return ()
         due = []
         for osd_id, nonce in up_osds:
-            known = self._of(osd_id, nonce)
-            spacing_s = UNAVAILABLE_SPACING_S if known.unavailable else OSD_SPACING_S
-            if now_s - known.asked_s >= spacing_s:
-                due.append((known.asked_s, osd_id, nonce))
+            asked = self.of(osd_id, nonce) or Asked(nonce)
+            spacing_s = UNAVAILABLE_SPACING_S if asked.unavailable else OSD_SPACING_S
+            if now_s - asked.asked_s >= spacing_s and able(osd_id):
+                due.append((asked.asked_s, osd_id, nonce))
         if not due:
             return ()
         # The one that waited longest; OSDs without a request come first.
         _, osd_id, nonce = min(due)
         self._last_asked_s = now_s
-        self._osds[osd_id] = self._of(osd_id, nonce)._replace(asked_s=now_s, unavailable=None)
-        return (DeepRequest(osd_id, nonce),)
+        self._update(Request(osd_id, nonce), asked_s=now_s, unavailable=None)
+        return (Request(osd_id, nonce),)
 
-    def accept(self, osd_id: int, nonce: int, text: str, now_s: float) -> None:
+    def accept_statistics(self, request: Request, text: str, now_s: float) -> None:
         """Process an answer of any content."""
         try:
             answer = KvAnswer(now_s, parse_kv_stats(text))
         except KvStatsUnavailableError as error:
-            self.fail(osd_id, nonce, str(error), now_s)
+            self.fail_statistics(request, str(error), now_s)
             return
-        known = self._of(osd_id, nonce)
-        before = tuple(a for a in known.answers.kv[-1:] if a.time_s < now_s)
-        answers = known.answers._replace(kv=(*before, answer))
-        self._osds[osd_id] = known._replace(answers=answers)
+        answers = self._answers(request)
+        before = tuple(a for a in answers.kv[-1:] if a.time_s < now_s)
+        self._update(request, answers=answers._replace(kv=(*before, answer)))
 
-    def accept_perf_dump(self, osd_id: int, nonce: int, text: str) -> None:
+    def accept_perf_dump(self, request: Request, text: str) -> None:
         """Process the RocksDB perf counters of an OSD with statistics."""
-        known, counted = self._of(osd_id, nonce), parse_memtable_time(text)
-        before = known.answers.memtable[-1:]
-        memtable = () if counted is None else (*before, MemtableTime(*counted))
-        answers = known.answers._replace(memtable=memtable)
-        self._osds[osd_id] = known._replace(answers=answers)
+        answers, counted = self._answers(request), parse_memtable_time(text)
+        memtable = () if counted is None else (*answers.memtable[-1:], MemtableTime(*counted))
+        self._update(request, answers=answers._replace(memtable=memtable))
 
-    def kept(self) -> Mapping[int, KeptOsd]:
-        """A snapshot of the newest answers of all OSDs."""
-        return dict(self._osds)
+    def fail_statistics(self, request: Request, reason: str, now_s: float) -> None:
+        """The OSD has none, or the command failed: retry it much later."""
+        self._update(request, asked_s=now_s, unavailable=reason, answers=Answers())
 
-    def times(self, osd_id: int, nonce: int, now_s: float) -> Optional[RocksdbTimes]:
-        """The newest timings of this process; None if there are none or they are stale."""
-        return times_of(self._of(osd_id, nonce).answers, now_s)
+    def next_files(
+        self, up_osds: Iterable[Request], now_s: float, able: Callable[[int], bool] = lambda _: True
+    ) -> tuple[Request, ...]:
+        """OSDs to send `FILES_COMMAND` to, usually none; only those that are ``able``."""
+        due: list[Request] = []
+        for osd_id, nonce in up_osds:
+            asked = self.of(osd_id, nonce)
+            is_due = (
+                asked is None
+                or asked.files_asked_s is None
+                or (asked.sharded is None and abs(now_s - asked.files_asked_s) >= FILES_RETRY_S)
+            )
+            # The slower check
+            if is_due and able(osd_id):
+                due.append(Request(osd_id, nonce))
+                if len(due) == FILES_PER_TICK:
+                    break
+        return tuple(due)
 
-    def compaction(self, osd_id: int, nonce: int, now_s: float) -> Optional[CompactionRate]:
-        """The newest rate of this process; None if there is none or it is stale."""
-        known = self._osds.get(osd_id)
-        if known is None or known.nonce != nonce:
-            return None
-        return compaction_of(known.answers, now_s)
+    def accept_files(self, request: Request, text: str, now_s: float) -> None:
+        """Process an answer of any content; an empty one of an OSD that did not answer."""
+        self._update(request, files_asked_s=now_s, sharded=is_sharded(text))
 
-    def fail(self, osd_id: int, nonce: int, reason: str, now_s: float) -> None:
-        self._osds[osd_id] = KeptOsd(nonce, now_s, reason)
+    def _answers(self, request: Request) -> Answers:
+        asked = self.of(*request)
+        return asked.answers if asked else Answers()
 
-    def unavailable(self, osd_id: int) -> Optional[str]:
-        known = self._osds.get(osd_id)
-        return known.unavailable if known else None
+    def _update(self, request: Request, **changes: Any) -> None:
+        asked = self.of(*request) or Asked(request.nonce)
+        self._osds[request.osd_id] = asked._replace(**changes)
 
-    def forget(self, osd_id: int) -> None:
-        self._osds.pop(osd_id, None)
 
-    def _of(self, osd_id: int, nonce: int) -> KeptOsd:
-        known = self._osds.get(osd_id)
-        return known if known is not None and known.nonce == nonce else KeptOsd(nonce)
+def is_sharded(text: str) -> Optional[bool]:
+    """Whether a list of BlueFS files has the sharding file; None if it is invalid or empty."""
+    try:
+        files = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(files, list):
+        return None
+    found = [file.get('name') for file in files if isinstance(file, dict)]
+    names = {name for name in found if isinstance(name, str)}
+    # An empty list is invalid: RocksDB always has a CURRENT file.
+    return _SHARDING_FILE in names if names else None

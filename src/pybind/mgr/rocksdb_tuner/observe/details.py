@@ -13,10 +13,9 @@ from typing import Annotated, Any, NamedTuple, Optional, Protocol
 
 from ..mgr.protocols import ClusterReader, CounterReader
 from ..notes import Amount, Count
-from .history import MAX_GAP_S, Packed, pack, unpack
 from .latency import WriteLatency
 from .sample import SAME_REPORT_S, DetailNames, Sample
-from .window import MIN_WINDOW_S, Latency
+from .window import MAX_GAP_S, MIN_WINDOW_S, Latency, differences
 
 #: All OSDs have had their turn after this many rounds; a full sample is one or two of them.
 ROUNDS = 4
@@ -87,27 +86,19 @@ class DetailSample(NamedTuple):
     op_w_prepare: Optional[tuple[int, int]]
     omap_lower_bound: Optional[tuple[int, int]]
     omap_upper_bound: Optional[tuple[int, int]]
-    memory_mapped_bytes: Optional[int]
-    memory_target_bytes: Optional[int]
     onode_hits: Optional[int]
     onode_misses: Optional[int]
+    memory_mapped_bytes: Optional[int]
+    memory_target_bytes: Optional[int]
     bluefs_fallbacks: Optional[int]
     fragmentation_micros: Optional[int]
     pgs: Optional[int]
 
 
-def packed(sample: DetailSample) -> Packed:
-    return pack(sample.time_s, sample.nonce, sample[2:])
-
-
-def unpacked(kept: Packed) -> DetailSample:
-    return DetailSample(kept.time_s, kept.nonce, *unpack(kept))  # type: ignore[arg-type]
-
-
-#: The latencies are adjacent.
+#: The counters whose differences are used, which are adjacent.
 _FIRST = DetailSample._fields.index('op_w_latency')
-_END = DetailSample._fields.index('omap_upper_bound') + 1
-_LATENCIES = DetailSample._fields[_FIRST:_END]
+_END = DetailSample._fields.index('onode_misses') + 1
+_COUNTERS = DetailSample._fields[_FIRST:_END]
 
 
 def take_details(
@@ -137,27 +128,26 @@ def take_details(
     )
 
 
-_Window = dict[str, Optional[Latency]]
-
-
 def details(before: Optional[DetailSample], after: DetailSample) -> Details:
     """Differences of two detail samples; sizes only if they cannot be compared."""
-    window = None if before is None else _window(before, after)
-    seek = _sum(window['omap_lower_bound'], window['omap_upper_bound']) if window else None
-    rounds, transactions = (window and window[name] for name in ('kv_sync', 'commit'))
+    found = _differences(before, after)
+    window_s = after.time_s - before.time_s if before and found else None
+    lower, upper = found.get('omap_lower_bound'), found.get('omap_upper_bound')
+    seek = Latency(lower[0] + upper[0], lower[1] + upper[1]) if lower and upper else None
+    rounds, transactions = found.get('kv_sync'), found.get('commit')
     return Details(
         after.time_s,
-        _write_latency(after.time_s - before.time_s, window) if before and window else None,
+        None if window_s is None else _write_latency(window_s, found),
         seek.mean_ms if seek else None,
         seek.operations if seek else None,
         # An OSD without tcmalloc reports 0.
         after.memory_mapped_bytes or None,
         after.memory_target_bytes or None,
-        _counted(before, after, 'onode_hits') if window else None,
-        _counted(before, after, 'onode_misses') if window else None,
+        found.get('onode_hits'),
+        found.get('onode_misses'),
         after.bluefs_fallbacks,
         None if after.fragmentation_micros is None else after.fragmentation_micros / 1e6,
-        after.time_s - before.time_s if before and window else None,
+        window_s,
         after.pgs,
         transactions.operations / rounds.operations
         if transactions and rounds and rounds.operations
@@ -165,9 +155,15 @@ def details(before: Optional[DetailSample], after: DetailSample) -> Details:
     )
 
 
-def _counted(before: Optional[DetailSample], after: DetailSample, field: str) -> Optional[int]:
-    old, new = getattr(before, field, None), getattr(after, field)
-    return None if old is None or new is None or new < old else new - old
+def _differences(before: Optional[DetailSample], after: DetailSample) -> Mapping[str, Any]:
+    """By counter; empty for samples of two processes, or with a counter reset between them."""
+    if (
+        before is None
+        or before.nonce != after.nonce
+        or not MIN_WINDOW_S <= after.time_s - before.time_s <= MAX_GAP_S
+    ):
+        return {}
+    return dict(zip(_COUNTERS, differences(before[_FIRST:_END], after[_FIRST:_END]) or ()))
 
 
 def choose(osd_ids: Sequence[int], round_number: int) -> frozenset[int]:
@@ -178,54 +174,28 @@ def choose(osd_ids: Sequence[int], round_number: int) -> frozenset[int]:
     return frozenset(osd_ids[first : first + per_round])
 
 
-def _window(before: DetailSample, after: DetailSample) -> Optional[_Window]:
-    """None if the samples are of two processes, or a counter was reset between them."""
-    window_s = after.time_s - before.time_s
-    if before.nonce != after.nonce or not MIN_WINDOW_S <= window_s <= MAX_GAP_S:
-        return None
-    found: _Window = {}
-    # Pairs and None
-    earlier: tuple[Any, ...] = before[_FIRST:_END]
-    later: tuple[Any, ...] = after[_FIRST:_END]
-    for field, old, new in zip(_LATENCIES, earlier, later):
-        if old is None or new is None:
-            found[field] = None
-            continue
-        total, count = new[0] - old[0], new[1] - old[1]
-        if total < 0 or count < 0:
-            return None
-        found[field] = Latency(total / 1e9, count)
-    return found
-
-
-def _write_latency(window_s: float, window: _Window) -> WriteLatency:
-    mean_ms = {name: seen.mean_ms if seen else None for name, seen in window.items()}
-    client_op_ms = mean_ms['op_w_latency']
+def _write_latency(window_s: float, found: Mapping[str, Any]) -> WriteLatency:
+    mean_ms = {n: seen.mean_ms for n, seen in found.items() if isinstance(seen, Latency)}.get
+    client_op_ms = mean_ms('op_w_latency')
     return WriteLatency(
         window_s=window_s,
         client_op_ms=client_op_ms,
-        osd_queue_ms=_difference(client_op_ms, mean_ms['op_w_process']),
-        osd_prepare_ms=mean_ms['op_w_prepare'],
-        bluestore_ms=mean_ms['commit'],
-        prepare_ms=mean_ms['prepare'],
-        throttle_ms=mean_ms['throttle'],
-        data_write_ms=mean_ms['aio_wait'],
-        kv_queue_ms=mean_ms['kv_queued'],
-        kv_round_ms=mean_ms['kv_commiting'],
-        kv_flush_ms=mean_ms['kv_flush'],
+        osd_queue_ms=_difference(client_op_ms, mean_ms('op_w_process')),
+        osd_prepare_ms=mean_ms('op_w_prepare'),
+        bluestore_ms=mean_ms('commit'),
+        prepare_ms=mean_ms('prepare'),
+        throttle_ms=mean_ms('throttle'),
+        data_write_ms=mean_ms('aio_wait'),
+        kv_queue_ms=mean_ms('kv_queued'),
+        kv_round_ms=mean_ms('kv_commiting'),
+        kv_flush_ms=mean_ms('kv_flush'),
         # Reef's kv_commit_lat: kv_sync_lat is the sum of both.
-        kv_commit_ms=_difference(mean_ms['kv_sync'], mean_ms['kv_flush']),
+        kv_commit_ms=_difference(mean_ms('kv_sync'), mean_ms('kv_flush')),
     )
 
 
 def _difference(whole: Optional[float], part: Optional[float]) -> Optional[float]:
     return None if whole is None or part is None else max(0.0, whole - part)
-
-
-def _sum(a: Optional[Latency], b: Optional[Latency]) -> Optional[Latency]:
-    if a is None or b is None:
-        return None
-    return Latency(a.total_s + b.total_s, a.operations + b.operations)
 
 
 #: Sent to the mgr from Reef on, by this name; Pacific has no such counter.

@@ -2,37 +2,115 @@
 
 All OSDs are read in the same tick, so they share one list of times. While there is room, intervals
 are short, so that a plan is possible soon after a failover; then adjacent ones are merged. An OSD
-takes `WIDTH` two-byte numbers for each of `INTERVALS` (1.7 KiB). Written by the serve thread, read
-by others.
+takes one two-byte number for each field of `Work` and each of `INTERVALS` (1.7 KiB). Written by the
+serve thread, read by others.
 
 Client I/O per pool, from the mgr's statistics: it shows which clients load an OSD.
 """
 
 from __future__ import annotations
 
+import marshal
+import math
 from array import array
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from threading import Lock
-from typing import NamedTuple, Optional
+from typing import Generic, NamedTuple, Optional, TypeVar, Union
 
 from ..mgr.records import PoolCounters
-from .history import (
-    MAX_GAP_S,
-    SHORT_WINDOW_S,
-    UNKNOWN,
-    Counter,
-    Packed,
-    decode,
-    encode,
-    pack,
-    unpack,
-)
 from .report_interval import DEFAULT, ReportInterval
 from .sample import Sample
-from .window import MIN_WINDOW_S, differences
+from .window import MAX_GAP_S, MIN_WINDOW_S, SHORT_WINDOW_S, differences
+
+#: Numbers that are not negative, in 16 bits, for series that are noisy anyway. A code stands for a
+#: logarithm, so the error is a share of the number. Less is 0, more is the most: a millionth of a
+#: second or of a share, and 10 PB.
+LEAST, MOST = 1e-6, 1e16
+MAX_ERROR = 0.0005
+_ZERO, UNKNOWN = 0, 0xFFFF
+#: Codes between the two, and how many of them a factor of e takes.
+_FIRST, _LAST = 1, UNKNOWN - 1
+_ORIGIN = math.log(LEAST)
+_SCALE = (_LAST - _FIRST) / (math.log(MOST) - _ORIGIN)
+#: Rounds to the nearest code.
+_OFFSET = _FIRST - _ORIGIN * _SCALE + 0.5
+
+
+def encode(values: Iterable[Optional[float]]) -> array[int]:
+    """None, NaN, infinity and what is negative are unknown."""
+    # Without a call for each of the numbers that are usual
+    return array(
+        'H',
+        [
+            int(math.log(value) * _SCALE + _OFFSET)
+            if value is not None and LEAST <= value <= MOST
+            else _outside(value)
+            for value in values
+        ],
+    )
+
+
+def _outside(value: Optional[float]) -> int:
+    # Not a number is not within, either.
+    if value is None or not 0 <= value < math.inf:
+        return UNKNOWN
+    return _ZERO if value < LEAST else _LAST
+
+
+def decode(code: int) -> Optional[float]:
+    """The number of a code, with the digits that are known; None: unknown."""
+    if code == UNKNOWN:
+        return None
+    return 0.0 if code == _ZERO else float(f'{math.exp(_ORIGIN + (code - _FIRST) / _SCALE):.5g}')
+
+
+Key = TypeVar('Key')
+
+
+class Series(Generic[Key]):
+    """Rows of a few numbers at common times, oldest first; each key has a row at each time."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.times_s: list[float] = []
+        self.rows: dict[Key, array[int]] = {}
+
+    def due(self, time_s: float, spacing_s: float) -> bool:
+        """Whether the last row is old enough; ticks jitter a little."""
+        return not self.times_s or not 0 <= time_s - self.times_s[-1] < 0.9 * spacing_s
+
+    def append(self, time_s: float, rows: Mapping[Key, Iterable[Optional[float]]]) -> None:
+        """Add a row of each key, of unknown numbers for one without."""
+        unknown = array('H', [UNKNOWN] * self.width)
+        for key in rows:
+            if key not in self.rows:
+                self.rows[key] = unknown * len(self.times_s)
+        self.times_s.append(time_s)
+        for key, kept in self.rows.items():
+            kept.extend(encode(rows[key]) if key in rows else unknown)
+
+    def drop_oldest(self) -> None:
+        del self.times_s[0]
+        for kept in self.rows.values():
+            del kept[: self.width]
+
+    def keep_only(self, keys: Container[object]) -> None:
+        for gone in [key for key in self.rows if key not in keys]:
+            del self.rows[gone]
+
+    def clear(self) -> None:
+        self.times_s.clear()
+        self.rows.clear()
+
+    def read(self, key: Key) -> Optional[list[tuple[Optional[float], ...]]]:
+        """The numbers of each column; None for an unknown key."""
+        kept = self.rows.get(key)
+        if kept is None:
+            return None
+        return [tuple(map(decode, kept[column :: self.width])) for column in range(self.width)]
+
 
 #: Length of an interval; each is a multiple of the previous one.
 SPACINGS_S = (30.0, 60.0, 300.0)
@@ -56,8 +134,7 @@ class Work(NamedTuple):
     db_used_bytes: Optional[float]
 
 
-WIDTH = len(Work._fields)
-_UNKNOWN = array('H', [UNKNOWN] * WIDTH)
+_UNKNOWN_WORK = Work(*(None for _ in Work._fields))
 
 
 @dataclass(frozen=True)
@@ -76,6 +153,9 @@ class KeptWork:
         return self.times_s[-1] - self.times_s[0] if self.times_s else 0.0
 
 
+_Counter = Union[None, int, tuple[int, int]]
+
+
 class WorkHistory:
     """The histories of all OSDs; one thread writes, any thread may read."""
 
@@ -84,42 +164,44 @@ class WorkHistory:
         self._spacing = 0
         #: Each interval must have a report at its end that is newer than at its start.
         self._least_s = 0.0
-        self._times_s: list[float] = []
-        self._rows: dict[int, array[int]] = {}
-        #: At the end of the last interval, with the used counters only.
-        self._last: dict[int, Packed] = {}
+        #: The first row is the start of the first interval.
+        self._series: Series[int] = Series(len(Work._fields))
+        #: Samples at the end of the last interval, packed: time, process, and the used counters.
+        self._last: dict[int, bytes] = {}
 
     def due(self, time_s: float, reports: ReportInterval = DEFAULT) -> bool:
         """Whether `add` would use samples of that time."""
         with self._lock:
             self._least_s = reports.two_reports_s
-            return self._is_due(time_s)
+            return self._series.due(time_s, self._spacing_s)
 
     def add(self, samples: Mapping[int, Optional[Sample]], time_s: float) -> None:
         """Add the newest samples of all existing OSDs if an interval is over."""
         with self._lock:
-            passed_s = time_s - self._times_s[-1] if self._times_s else 0.0
-            if passed_s < 0 or passed_s > MAX_GAP_S:
+            times_s = self._series.times_s
+            if times_s and not 0 <= time_s - times_s[-1] <= MAX_GAP_S:
                 self._clear()
-            if not self._is_due(time_s):
+            if not self._series.due(time_s, self._spacing_s):
                 return
-            if self._times_s:
-                self._end_interval(samples)
-            self._times_s.append(time_s)
+            self._series.keep_only(samples)
+            self._series.append(
+                time_s, {n: _work(self._last.get(n), sample) for n, sample in samples.items()}
+            )
             self._last = {
-                osd_id: pack(sample.time_s, sample.nonce, _used(sample))
+                osd_id: marshal.dumps((sample.time_s, sample.nonce, _used(sample)))
                 for osd_id, sample in samples.items()
                 if sample is not None
             }
-            while len(self._times_s) > INTERVALS + 1:
+            if len(times_s) > INTERVALS + 1:
                 self._make_room()
 
     def read(self, osd_ids: Iterable[int]) -> KeptWork:
         with self._lock:
-            unknown = _UNKNOWN * max(0, len(self._times_s) - 1)
-            rows = {n: self._rows.get(n, unknown)[:] for n in osd_ids}
-            times_s, spacing_s = tuple(self._times_s), self._spacing_s
-        return KeptWork(times_s, spacing_s, {n: _works(row) for n, row in rows.items()})
+            found = {n: self._series.read(n) for n in osd_ids}
+            times_s, spacing_s = tuple(self._series.times_s), self._spacing_s
+        unknown = (_UNKNOWN_WORK,) * max(0, len(times_s) - 1)
+        works = {n: tuple(map(Work._make, zip(*read)))[1:] for n, read in found.items() if read}
+        return KeptWork(times_s, spacing_s, {n: works.get(n, unknown) for n in found})
 
     def clear(self) -> None:
         with self._lock:
@@ -129,47 +211,28 @@ class WorkHistory:
     def _spacing_s(self) -> float:
         return max(SPACINGS_S[self._spacing], self._least_s)
 
-    def _is_due(self, time_s: float) -> bool:
-        if not self._times_s:
-            return True
-        passed_s = time_s - self._times_s[-1]
-        # Ticks jitter a little.
-        return not 0 <= passed_s < 0.9 * self._spacing_s
-
     def _clear(self) -> None:
         self._spacing = 0
-        self._times_s.clear()
-        self._rows.clear()
+        self._series.clear()
         self._last = {}
-
-    def _end_interval(self, samples: Mapping[int, Optional[Sample]]) -> None:
-        for gone in self._rows.keys() - samples.keys():
-            del self._rows[gone]
-        before = len(self._times_s) - 1
-        for osd_id, newest in samples.items():
-            row = self._rows.get(osd_id)
-            if row is None:
-                row = self._rows[osd_id] = _UNKNOWN * before
-            row.extend(_row(self._last.get(osd_id), newest))
 
     def _make_room(self) -> None:
         """Merge intervals, or drop the oldest of the longest ones."""
+        series = self._series
         if self._spacing + 1 == len(SPACINGS_S):
-            del self._times_s[0]
-            for row in self._rows.values():
-                del row[:WIDTH]
+            series.drop_oldest()
             return
         count = round(SPACINGS_S[self._spacing + 1] / SPACINGS_S[self._spacing])
         self._spacing += 1
-        # The newest ones stay unmerged.
-        extra = (len(self._times_s) - 1) % count
-        oldest = extra * WIDTH
-        self._times_s = self._times_s[extra::count]
-        for osd_id, row in self._rows.items():
-            self._rows[osd_id] = _merged(row[oldest:], count)
+        # The oldest ones that are left over are dropped.
+        extra = (len(series.times_s) - 1) % count
+        series.times_s[:] = series.times_s[extra::count]
+        for osd_id, row in series.rows.items():
+            first = (extra + 1) * series.width
+            series.rows[osd_id] = row[: series.width] + _merged(row[first:], count)
 
 
-def _used(sample: Sample) -> tuple[Counter, ...]:
+def _used(sample: Sample) -> tuple[_Counter, ...]:
     """The counters whose differences make `Work`."""
     return (
         sample.kv_sync,
@@ -180,57 +243,38 @@ def _used(sample: Sample) -> tuple[Counter, ...]:
     )
 
 
-def _row(first: Optional[Packed], last: Optional[Sample]) -> array[int]:
-    if (
-        first is None
-        or last is None
-        or first.nonce != last.nonce
-        or last.time_s - first.time_s < MIN_WINDOW_S
-    ):
-        return _UNKNOWN
-    done = differences(unpack(first), _used(last))
-    if done is None:
-        return _UNKNOWN
+def _work(first: Optional[bytes], last: Optional[Sample]) -> Work:
+    if first is None or last is None:
+        return _UNKNOWN_WORK
+    time_s, nonce, used = marshal.loads(first)  # noqa: S302 - written by this process
+    done = differences(used, _used(last))
+    if nonce != last.nonce or last.time_s - time_s < MIN_WINDOW_S or done is None:
+        return _UNKNOWN_WORK
     kv_sync, commit, writes, wal, sst = done
-    return encode(
-        Work(
-            kv_sync_s=kv_sync.total_s if kv_sync else None,
-            txns=commit.operations if commit else None,
-            writes=writes.operations if writes else None,
-            write_s=writes.total_s if writes else None,
-            db_bytes=None if wal is None or sst is None else wal + sst,
-            db_used_bytes=last.db_used_bytes,
-        )
+    return Work(
+        kv_sync_s=kv_sync.total_s if kv_sync else None,
+        txns=commit.operations if commit else None,
+        writes=writes.operations if writes else None,
+        write_s=writes.total_s if writes else None,
+        db_bytes=None if wal is None or sst is None else wal + sst,
+        db_used_bytes=last.db_used_bytes,
     )
 
 
-def _merged(row: array[int], count: int) -> array[int]:
+def _merged(row: Sequence[int], count: int) -> array[int]:
     """Each ``count`` intervals as one; unknown if one of them is."""
-    found = array('H')
-    step = count * WIDTH
-    for begin in range(0, len(row), step):
-        end = begin + step
-        piece = row[begin:end]
-        found.extend(encode(_sum(piece[column::WIDTH]) for column in range(WIDTH - 1)))
+    found, width = array('H'), len(Work._fields)
+    for begin in range(0, len(row), count * width):
+        piece = row[begin : begin + count * width]
+        found.extend(encode(_sum(piece[column::width]) for column in range(width - 1)))
         # A gauge, not a sum.
         found.append(piece[-1])
     return found
 
 
 def _sum(codes: Iterable[int]) -> Optional[float]:
-    total = 0.0
-    for number in map(decode, codes):
-        if number is None:
-            return None
-        total += number
-    return total
-
-
-def _works(row: Sequence[int]) -> tuple[Work, ...]:
-    return tuple(
-        Work(*(decode(code) for code in islice(row, begin, begin + WIDTH)))
-        for begin in range(0, len(row), WIDTH)
-    )
+    numbers = [decode(code) for code in codes]
+    return None if None in numbers else sum(n for n in numbers if n is not None)
 
 
 class PoolRates(NamedTuple):
@@ -242,19 +286,11 @@ class PoolRates(NamedTuple):
     write_bytes_per_s: float
 
 
-_NOTHING = PoolCounters(reads=0, read_bytes=0, writes=0, write_bytes=0)
-
-
-class _Reading(NamedTuple):
-    time_s: float
-    pools: Mapping[int, PoolCounters]
-
-
 class PoolHistory:
     """The readings within an OSD's short window. Times are of one clock."""
 
     def __init__(self) -> None:
-        self._recent: deque[_Reading] = deque()
+        self._recent: deque[tuple[float, Mapping[int, PoolCounters]]] = deque()
 
     def add(
         self,
@@ -267,42 +303,34 @@ class PoolHistory:
         Counters of a pool change with each report, in a reading those of some OSDs.
         """
         if self._recent:
-            apart_s = now_s - self._recent[-1].time_s
+            apart_s = now_s - self._recent[-1][0]
             if 0 <= apart_s < MIN_WINDOW_S:
                 return
             if not 0 <= apart_s <= MAX_GAP_S:
                 self._recent.clear()
-        self._recent.append(_Reading(now_s, pools))
+        self._recent.append((now_s, pools))
         most_s = max(SHORT_WINDOW_S, reports.two_reports_s)
-        while len(self._recent) > 2 and now_s - self._recent[0].time_s > most_s:
+        while len(self._recent) > 2 and now_s - self._recent[0][0] > most_s:
             self._recent.popleft()
 
     def rates(self) -> Mapping[int, PoolRates]:
         """By pool id, without pools whose counters decreased (after a repair) or were missing."""
         if len(self._recent) < 2:
             return {}
-        before, after = self._recent[0], self._recent[-1]
-        window_s = after.time_s - before.time_s
-        newest_before = max(before.pools, default=None)
-        found = {}
-        for pool_id, new in after.pools.items():
-            old = before.pools.get(pool_id)
-            # Pool ids are ascending and never reused: this pool is new.
-            if old is None and newest_before is not None and pool_id > newest_before:
-                old = _NOTHING
-            rates = _rates(old, new, window_s) if old is not None else None
-            if rates is not None:
-                found[pool_id] = rates
+        (before_s, before), (after_s, after) = self._recent[0], self._recent[-1]
+        newest, found = max(before, default=None), {}
+        for pool_id, new in after.items():
+            # Pool ids are ascending and never reused: one beyond all of before is new.
+            is_new = newest is not None and pool_id > newest
+            old = PoolCounters(0, 0, 0, 0) if is_new else before.get(pool_id)
+            if old is None:
+                continue
+            amounts = (
+                new.reads - old.reads,
+                new.read_bytes - old.read_bytes,
+                new.writes - old.writes,
+                new.write_bytes - old.write_bytes,
+            )
+            if min(amounts) >= 0:
+                found[pool_id] = PoolRates(*(amount / (after_s - before_s) for amount in amounts))
         return found
-
-
-def _rates(old: PoolCounters, new: PoolCounters, window_s: float) -> Optional[PoolRates]:
-    amounts = (
-        new.reads - old.reads,
-        new.read_bytes - old.read_bytes,
-        new.writes - old.writes,
-        new.write_bytes - old.write_bytes,
-    )
-    if min(amounts) < 0:
-        return None
-    return PoolRates(*(amount / window_s for amount in amounts))

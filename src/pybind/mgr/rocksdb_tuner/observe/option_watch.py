@@ -9,7 +9,6 @@ entries of the config store are polled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional
 
@@ -25,8 +24,7 @@ SETTLE_S = 20.0
 ASKED_PER_TICK = 40
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(NamedTuple):
     nonce: Optional[int]
     first_asked_s: float
     asked_s: float
@@ -41,14 +39,11 @@ class KnownOptions(NamedTuple):
 
     def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
         """Running options of this OSD process; None if it is down or not read yet."""
-        return _running(self.answers.get(osd.osd_id), osd)
-
-
-def _running(answer: Optional[_Answer], osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
-    # A report of another process does not count.
-    if answer is None or not osd.up or answer.nonce != osd.nonce:
-        return None
-    return answer.running
+        answer = self.answers.get(osd.osd_id)
+        # A report of another process does not count.
+        if answer is None or not osd.up or answer.nonce != osd.nonce:
+            return None
+        return answer.running
 
 
 class OptionWatch:
@@ -64,25 +59,13 @@ class OptionWatch:
         self._names = tuple(names)
         #: Options that are read only if they are set.
         self._if_set = tuple(if_set)
-        self._entries: tuple[ConfigEntry, ...] = ()
+        #: Replaced, never modified: other threads read it.
+        self.known = KnownOptions()
         self._polled_s: Optional[float] = None
-        self._answers: dict[int, _Answer] = {}
         #: The options in the newest answer.
         self._latest: Mapping[str, RunningOption] = {}
         #: How often a process was read for the first time, or differed from its last answer.
         self.changes = 0
-
-    @property
-    def entries(self) -> tuple[ConfigEntry, ...]:
-        return self._entries
-
-    def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
-        """Running options of this OSD process; None if it is down or not read yet."""
-        return _running(self._answers.get(osd.osd_id), osd)
-
-    def kept(self) -> KnownOptions:
-        """A snapshot of entries and answers."""
-        return KnownOptions(self._entries, dict(self._answers))
 
     def entries_changed(self) -> None:
         """Poll the entries at the next refresh."""
@@ -92,36 +75,30 @@ class OptionWatch:
         """Poll the entries if due, and read the options of new OSD processes."""
         if self._polled_s is None or abs(now_s - self._polled_s) >= POLL_S:
             entries = self._config.entries((*self._names, *self._if_set))
-            if entries != self._entries:
+            if entries != self.known.entries:
                 # Equal entries stay the same object: results derived from them are compared with
                 # them for every OSD at every tick.
-                self._entries = entries
+                self.known = self.known._replace(entries=entries)
             self._polled_s = now_s
-        present = {osd.osd_id for osd in cluster_map.osds}
-        for osd_id in [i for i in self._answers if i not in present]:
-            del self._answers[osd_id]
-        due = [osd for osd in cluster_map.osds if osd.up and self._is_due(osd, now_s)]
+        known = self.known.answers
+        answers = {osd.osd_id: known[osd.osd_id] for osd in cluster_map.osds if osd.osd_id in known}
+        due = [osd for osd in cluster_map.osds if osd.up and _is_due(known, osd, now_s)]
         for osd in due[:ASKED_PER_TICK]:
-            self._ask(osd, now_s)
+            answer = self._ask(osd, known.get(osd.osd_id), now_s)
+            if answer is None:
+                answers.pop(osd.osd_id, None)
+            else:
+                answers[osd.osd_id] = answer
+        self.known = self.known._replace(answers=answers)
 
-    def _is_due(self, osd: OsdInfo, now_s: float) -> bool:
-        answer = self._answers.get(osd.osd_id)
-        if answer is None or answer.nonce != osd.nonce:
-            return True
-        settled = answer.asked_s - answer.first_asked_s >= SETTLE_S
-        return not settled and abs(now_s - answer.asked_s) >= POLL_S
-
-    def _ask(self, osd: OsdInfo, now_s: float) -> None:
-        before = self._answers.get(osd.osd_id)
+    def _ask(self, osd: OsdInfo, before: Optional[_Answer], now_s: float) -> Optional[_Answer]:
         same_process = before is not None and before.nonce == osd.nonce
         try:
             running = self._config.running(osd.osd_id, self._names, self._if_set)
         except CommandError:
             # Not reported yet, as for a moment after every boot: retried at the next tick. An
             # earlier answer of the same process stays, so that recommendations do not flap.
-            if not same_process:
-                self._answers.pop(osd.osd_id, None)
-            return
+            return before if same_process else None
         # Most OSDs run with the same options: those are kept, and compared, as one object.
         if running != self._latest:
             self._latest = running
@@ -129,4 +106,12 @@ class OptionWatch:
         if before is None or not same_process or before.running != running:
             self.changes += 1
         first_asked_s = before.first_asked_s if before and same_process else now_s
-        self._answers[osd.osd_id] = _Answer(osd.nonce, first_asked_s, now_s, running)
+        return _Answer(osd.nonce, first_asked_s, now_s, running)
+
+
+def _is_due(answers: Mapping[int, _Answer], osd: OsdInfo, now_s: float) -> bool:
+    answer = answers.get(osd.osd_id)
+    if answer is None or answer.nonce != osd.nonce:
+        return True
+    settled = answer.asked_s - answer.first_asked_s >= SETTLE_S
+    return not settled and abs(now_s - answer.asked_s) >= POLL_S

@@ -26,6 +26,27 @@ WATCHED, UPDATES = 8, 8
 #: Maximum pause between two updates that counts as silence.
 PAUSE_MAX_S = 30.0
 
+#: OSDs report every 5 s by default: sampling faster reads the same report twice.
+MIN_INTERVAL_S = 5.0
+#: Short enough to see a workload, long enough to spare the mgr.
+DEFAULT_INTERVAL_S = 10.0
+MAX_INTERVAL_S = 3600.0
+#: Expected CPU time per OSD and tick before the first measurement.
+EXPECTED_OSD_S = 150e-6
+#: Maximum share of one core for sampling.
+MAX_SHARE = 0.02
+
+
+def choose_interval(osds: int, tick_s: Optional[float], configured_s: float) -> float:
+    """Seconds between two samples of every OSD.
+
+    ``tick_s``: CPU time of the last tick, None before the first. ``configured_s``: the operator's
+    setting, 0 for automatic; expensive ticks stretch it too.
+    """
+    wished_s = configured_s if configured_s > 0 else DEFAULT_INTERVAL_S
+    cost_s = tick_s if tick_s is not None else osds * EXPECTED_OSD_S
+    return min(MAX_INTERVAL_S, max(MIN_INTERVAL_S, wished_s, cost_s / MAX_SHARE))
+
 
 class Reports(str, Enum):
     """Whether reports come often enough."""
@@ -73,18 +94,16 @@ class ReportInterval:
         return max(90.0, 2.5 * self.interval_s)
 
     @property
-    def least_window_s(self) -> float:
-        """Two reports closer together were delayed: they still contain one interval of work."""
-        return 0.8 * self.interval_s
-
-    @property
     def two_reports_s(self) -> float:
         """Any span of this length has two reports of each OSD, though not evenly spaced."""
         return 2.0 * self.interval_s
 
     @property
     def confirm_s(self) -> float:
-        """After this time there is a second report."""
+        """After this time there is a second report.
+
+        Two reports closer together were delayed: they still contain one interval of work.
+        """
         return 0.8 * self.interval_s
 
     @property

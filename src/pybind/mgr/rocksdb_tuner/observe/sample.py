@@ -10,7 +10,7 @@ schemas of 16.2.15, 18.2.7 and 20.2.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Optional
 
@@ -63,10 +63,10 @@ class DetailNames(NamedTuple):
     op_w_prepare: Optional[str] = 'osd.op_w_prepare_latency'
     omap_lower_bound: Optional[str] = 'bluestore.omap_lower_bound_lat'
     omap_upper_bound: Optional[str] = 'bluestore.omap_upper_bound_lat'
-    memory_mapped_bytes: Optional[str] = 'bluestore-pricache.mapped_bytes'
-    memory_target_bytes: Optional[str] = 'bluestore-pricache.target_bytes'
     onode_hits: Optional[str] = 'bluestore.onode_hits'
     onode_misses: Optional[str] = 'bluestore.onode_misses'
+    memory_mapped_bytes: Optional[str] = 'bluestore-pricache.mapped_bytes'
+    memory_target_bytes: Optional[str] = 'bluestore-pricache.target_bytes'
     #: Allocations of pieces smaller than bluefs_shared_alloc_size.
     bluefs_fallbacks: Optional[str] = 'bluefs.alloc_slow_size_fallback'
     fragmentation_micros: Optional[str] = 'bluestore.fragmentation_micros'
@@ -161,10 +161,9 @@ class Sample(NamedTuple):
 
 
 _LATENCIES = frozenset({'kv_sync', 'kv_flush', 'commit', 'op_w_latency'})
-_PLACE = {field: place for place, field in enumerate(Sample._fields)}
-#: The first counter among a sample's fields; counters are in the order of the names.
-_FIRST = _PLACE[CounterNames._fields[0]]
-_OP_W, _OP_W_LATENCY = _PLACE['op_w'], _PLACE['op_w_latency']
+#: Where a counter stands in a `Sample`, and whether it is a latency.
+_PLACE = {field: (place, field in _LATENCIES) for place, field in enumerate(Sample._fields)}
+_OP_W, _OP_W_LATENCY = _PLACE['op_w'][0], _PLACE['op_w_latency'][0]
 #: An OSD counts each operation as one of three kinds, with its bytes and latency, and in
 #: ALL_OPERATIONS (`PrimaryLogPG::log_op_stats` in all releases). So the number of writes is the
 #: count of their latency, and if ALL_OPERATIONS did not change, no kind did.
@@ -176,80 +175,33 @@ _OF_OPERATIONS = (*_OF_WRITES, *_OF_OTHERS, 'op_w')
 #: they were.
 _OF_ROUNDS = ('kv_flush', 'bytes_written_wal')
 
-
-class _Read(NamedTuple):
-    """Counters to read: their paths, and their positions in a `Sample`."""
-
-    paths: tuple[str, ...]
-    is_latency: tuple[bool, ...]
-    places: tuple[int, ...]
-
-
-class _Plan(NamedTuple):
-    """Counters to read of a known process; each field starts with all of the previous one."""
-
-    #: All but operations; without rounds also all but `_OF_ROUNDS`.
-    first: _Read
-    and_writes: _Read
-    and_others: _Read
-    #: All operations, if the earlier sample does not tell which kinds changed.
-    and_operations: _Read
-
-
-class _Known(NamedTuple):
-    """Devices according to an earlier sample of the same process.
-
-    ``db``: whether the size of the DB device is known. ``wal`` and ``slow``: whether there is such
-    a device, None if not all its counters are known.
-    """
-
-    db: bool
-    wal: Optional[bool]
-    slow: Optional[bool]
-
-
-def _read(names: CounterNames, fields: Iterable[str]) -> _Read:
-    found = tuple(fields)
-    return _Read(
-        tuple(getattr(names, field) for field in found),
-        tuple(field in _LATENCIES for field in found),
-        tuple(_PLACE[field] for field in found),
-    )
-
-
-_everything = lru_cache(maxsize=16)(lambda names: _read(names, CounterNames._fields))
+_Fields = tuple[str, ...]
 
 
 @lru_cache(maxsize=64)
-def _plan(names: CounterNames, known: _Known, *, rounds: bool) -> _Plan:
-    """All counters that can change while the process runs; kv_sync is the first.
+def _always_read(*, db: bool, wal: Optional[bool], slow: Optional[bool]) -> _Fields:
+    """The counters that no other one tells to be unchanged; kv_sync is the first.
 
-    ``rounds``: with those that change with a round of the kv_sync thread only.
-
-    Device sizes cannot, nor can the used bytes of a missing device, for which BlueFS reports 0.
-    Without a slow device nothing is written to it.
+    Device sizes do not change while the process runs, nor do the used bytes of a missing device,
+    for which BlueFS reports 0; without a slow device nothing is written to it. ``db``: whether the
+    size of the DB device is known. ``wal`` and ``slow``: whether there is such a device, None if
+    not all its counters are known.
     """
     settled = {
-        'db_total_bytes': known.db,
-        'wal_total_bytes': known.wal is not None,
-        'wal_used_bytes': known.wal is False,
-        'slow_total_bytes': known.slow is not None,
-        'slow_used_bytes': known.slow is False,
-        'bytes_written_slow': known.slow is False,
+        'db_total_bytes': db,
+        'wal_total_bytes': wal is not None,
+        'wal_used_bytes': wal is False,
+        'slow_total_bytes': slow is not None,
+        'slow_used_bytes': slow is False,
+        'bytes_written_slow': slow is False,
+        **dict.fromkeys((*_OF_OPERATIONS, *_OF_ROUNDS), True),
     }
-    first = tuple(
-        field
-        for field in CounterNames._fields
-        if field not in (*_OF_OPERATIONS, *_OF_ROUNDS) and not settled.get(field)
-    )
-    if rounds:
-        first += _OF_ROUNDS
-    return _Plan(
-        _read(names, first),
-        _read(names, first + _OF_WRITES),
-        _read(names, first + _OF_WRITES + _OF_OTHERS),
-        _read(names, first + _OF_OPERATIONS),
-    )
+    return tuple(field for field in CounterNames._fields if not settled.get(field))
+
+
+@lru_cache(maxsize=256)
+def _paths(names: CounterNames, fields: _Fields) -> tuple[str, ...]:
+    return tuple(getattr(names, field) for field in fields)
 
 
 def take_sample(
@@ -268,88 +220,79 @@ def take_sample(
     process's counters until the new one reports. Constant values are taken from ``known``, an
     earlier sample of the same process.
     """
-    values: list[object]
+    every: _Fields = CounterNames._fields
     if known is None or known.nonce != nonce:
-        values, wanted = [None] * len(Sample._fields), _everything(names)
-        points = reader.latest(osd_id, wanted.paths)
+        values: list[object] = [None] * len(Sample._fields)
+        fields, points = every, reader.latest(osd_id, names)
     else:
         values = list(known)
-        wanted, points = _read_changed(reader, osd_id, names, known)
+        fields, points = _read_changed(reader, osd_id, names, known)
     times = [point.time_s for point in points if point is not None]
+    # Usually all counters are from one report, with one timestamp.
+    if times and min(times) < max(times) - SAME_REPORT_S:
+        # A report arrived during the read: start over.
+        fields, points = every, reader.latest(osd_id, names)
+        times = [point.time_s for point in points if point is not None]
     if not times:
         return None
-    time_s = times[0]
-    # Usually all counters are from one report, with one timestamp.
-    if times.count(time_s) < len(times):
-        if min(times) < max(times) - SAME_REPORT_S:
-            # A report arrived during the read: start over.
-            wanted = _everything(names)
-            points = reader.latest(osd_id, wanted.paths)
-            times = [point.time_s for point in points if point is not None]
-            if not times:
-                return None
-        time_s = max(times)
+    time_s = max(times)
     if time_s <= not_before_s or now_s - time_s > reports.stale_s:
         return None
-    _fill(values, wanted, points, time_s - SAME_REPORT_S)
-    values[:_FIRST] = (time_s, nonce)
-    return Sample._make(values)  # by the order of the fields
-
-
-def _fill(
-    values: list[object],
-    read: _Read,
-    points: Iterable[Optional[CounterPoint]],
-    oldest_s: float,
-) -> None:
-    """Fill ``values`` with the points read; None for counters older than the report."""
-    for point, is_latency, place in zip(points, read.is_latency, read.places):
+    values[:2] = time_s, nonce
+    for field, point in zip(fields, points):
+        place, is_latency = _PLACE[field]
         # A counter of an unexpected kind is a different counter of the same name.
-        if point is None or point.time_s < oldest_s or is_latency is (point.avgcount is None):
+        if (
+            point is None
+            or point.time_s < time_s - SAME_REPORT_S
+            or is_latency is (point.avgcount is None)
+        ):
             values[place] = None
-        elif is_latency:
-            values[place] = point[1:]
         else:
-            values[place] = point.value
-    if _OP_W_LATENCY in read.places and _OP_W not in read.places:
+            values[place] = point[1:] if is_latency else point.value
+    if 'op_w_latency' in fields and 'op_w' not in fields:
         latency = values[_OP_W_LATENCY]
         values[_OP_W] = latency[1] if isinstance(latency, tuple) else None
+    return Sample._make(values)  # by the order of the fields
 
 
 def _read_changed(
     reader: CounterReader, osd_id: int, names: CounterNames, known: Sample
-) -> tuple[_Read, list[Optional[CounterPoint]]]:
-    """(counters read, their points); reading dominates the cost of a sample."""
+) -> tuple[_Fields, list[Optional[CounterPoint]]]:
+    """The counters that may have changed, with their points; reading dominates a sample's cost."""
     wal, slow = known.wal_total_bytes, known.slow_total_bytes
     wal_known = wal is not None and known.wal_used_bytes is not None
     slow_known = None not in (slow, known.slow_used_bytes, known.bytes_written_slow)
-    devices = _Known(
-        known.db_total_bytes is not None,
-        wal != 0 if wal_known else None,
-        slow != 0 if slow_known else None,
+    fields = _always_read(
+        db=known.db_total_bytes is not None,
+        wal=wal != 0 if wal_known else None,
+        slow=slow != 0 if slow_known else None,
     )
-    plan = _plan(names, devices, rounds=False)
-    done, *points = reader.latest(osd_id, (ALL_OPERATIONS, *plan.first.paths))
+    done, *points = reader.latest(osd_id, (ALL_OPERATIONS, *_paths(names, fields)))
     kv_sync = points[0]
+    others: Optional[int] = None
+    more: _Fields = ()
     # Only counters of one report can be compared.
     if done is None or done.avgcount is not None or not kv_sync or kv_sync.time_s != done.time_s:
-        wanted = _plan(names, devices, rounds=True).and_operations
+        more = (*_OF_ROUNDS, *_OF_OPERATIONS)
     else:
-        # Without a round of the kv_sync thread its flush and the WAL are as before.
-        rounds = kv_sync[1:] != known.kv_sync or None in (known.kv_flush, known.bytes_written_wal)
-        plan = _plan(names, devices, rounds=rounds)
-        wanted = plan.and_operations
+        if kv_sync[1:] != known.kv_sync or None in (known.kv_flush, known.bytes_written_wal):
+            more = _OF_ROUNDS
         kinds: tuple[Any, ...] = known[_OP_W : _OP_W + len(_OF_OPERATIONS)]
-        if None not in kinds:
+        if None in kinds:
+            more += _OF_OPERATIONS
+        else:
             op_w, _, _, op_r, _, op_rw, _ = kinds
             others = op_r + op_rw
-            if done.value == others + op_w:
-                wanted = plan.first
-            else:
-                points += reader.latest(osd_id, plan.and_writes.paths[len(points) :])
-                writes = points[len(plan.first.paths)]
-                if writes is not None and writes.avgcount is not None:
-                    same = done.value == others + writes.avgcount
-                    wanted = plan.and_writes if same else plan.and_others
-    points += reader.latest(osd_id, wanted.paths[len(points) :])
-    return wanted, points
+            if done.value != others + op_w:
+                more += _OF_WRITES
+    points += reader.latest(osd_id, _paths(names, more))
+    if done is not None and others is not None and more[-2:] == _OF_WRITES:
+        latency = points[-2]
+        if latency is None or latency.avgcount is None:
+            rest: _Fields = (*_OF_OTHERS, 'op_w')
+        else:
+            rest = () if done.value == others + latency.avgcount else _OF_OTHERS
+        points += reader.latest(osd_id, _paths(names, rest))
+        more += rest
+    return fields + more, points

@@ -1,8 +1,8 @@
 """Time series of the last hours in bounded memory: for charts only, never for a decision.
 
-All OSDs are sampled in the same tick, so they share one list of times. An OSD takes `WIDTH`
-two-byte numbers for each of `OSD_POINTS` times (1.1 KiB), a device class for each of
-`CLASS_POINTS` (25 KiB). Written by the serve thread, read by others.
+All OSDs are sampled in the same tick, so they share one list of times. An OSD takes a two-byte
+number for each of `TREND_SIGNALS` and each of `OSD_POINTS` times (1.1 KiB), a device class for each
+of `CLASS_POINTS` (25 KiB). Written by the serve thread, read by others.
 
 Forecast of when a DB device is full.
 
@@ -14,18 +14,17 @@ Estimates of the Regression Coefficient Based on Kendall's Tau, 1968.
 from __future__ import annotations
 
 import math
-import statistics
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
-from statistics import median
+from statistics import fmean, median
 from threading import Lock
-from typing import Annotated, Generic, NamedTuple, Optional, TypeVar
+from typing import Annotated, NamedTuple, Optional
 
 from ..notes import Amount, AsTime, Count, Named, Unbounded
-from .history import UNKNOWN, appended, decode, encode
+from .load_history import Key, Series
 from .signals import Signals
 
 #: Signals with a trend.
@@ -40,7 +39,6 @@ TREND_SIGNALS = (
     'db_write_amp',
     'db_used_bytes',
 )
-WIDTH = len(TREND_SIGNALS)
 _values_of = attrgetter(*TREND_SIGNALS)
 #: Minimum spacing of points; an OSD has an hour of them, a device class a day.
 SPACING_OF_CHARTS_S = 60.0
@@ -50,13 +48,6 @@ CLASS_POINTS = 1440
 CLASSES_MAX = 32
 #: A class shows the median of these over its OSDs, and the mean of all others.
 _MEDIAN = frozenset({'kv_sync_ms', 'kv_sync_busy', 'commit_ms', 'db_write_amp'})
-#: Known from a single report; all others need two.
-_OF_ONE_REPORT = frozenset({'db_used_bytes'})
-_OF_TWO_REPORTS = tuple(i for i, name in enumerate(TREND_SIGNALS) if name not in _OF_ONE_REPORT)
-
-Key = TypeVar('Key')
-
-_NOTHING_KNOWN = array('H', [UNKNOWN] * WIDTH)
 #: One point: a number for each signal.
 _Row = Sequence[Optional[float]]
 
@@ -71,75 +62,13 @@ class Trend(NamedTuple):
     values: Mapping[str, tuple[Optional[float], ...]]
 
 
-class _Points(Generic[Key]):
-    """Ring buffers of several keys with common times."""
-
-    def __init__(self, points: int) -> None:
-        self._points = points
-        self._times_s: array[float] = array('d')
-        self._next = 0
-        self._rows: dict[Key, array[int]] = {}
-
-    def due(self, time_s: float) -> bool:
-        if not self._times_s:
-            return True
-        newest_s = self._times_s[self._next - 1]
-        # If the clock went backwards, `add` starts over. Ticks jitter a little.
-        return not 0 <= time_s - newest_s < 0.9 * SPACING_OF_CHARTS_S
-
-    def add(self, time_s: float, rows: Mapping[Key, _Row]) -> None:
-        if self._times_s and time_s < self._times_s[self._next - 1]:
-            self.clear()
-        if not self._times_s and not any(_has_rates(row) for row in rows.values()):
-            # Right after startup no OSD has reported twice: an empty first point would only delay
-            # the next one.
-            return
-        slot = self._next
-        if len(self._times_s) < self._points:
-            self._times_s.append(time_s)
-        else:
-            self._times_s[slot] = time_s
-        self._next = (slot + 1) % self._points
-        for key in rows:
-            if key not in self._rows:
-                self._rows[key] = _NOTHING_KNOWN * self._points
-        begin, end = slot * WIDTH, (slot + 1) * WIDTH
-        for key, kept in self._rows.items():
-            kept[begin:end] = encode(rows[key]) if key in rows else _NOTHING_KNOWN
-
-    def keep_only(self, keys: Iterable[Key]) -> None:
-        gone = self._rows.keys() - set(keys)
-        for key in gone:
-            del self._rows[key]
-
-    def clear(self) -> None:
-        del self._times_s[:]
-        self._rows.clear()
-        self._next = 0
-
-    def read(self, key: Key) -> Optional[Trend]:
-        kept = self._rows.get(key)
-        if kept is None:
-            return None
-        count = len(self._times_s)
-        oldest = self._next if count == self._points else 0
-        order = [(oldest + i) % self._points for i in range(count)]
-        return Trend(
-            tuple(self._times_s[slot] for slot in order),
-            {
-                name: tuple(decode(kept[slot * WIDTH + column]) for slot in order)
-                for column, name in enumerate(TREND_SIGNALS)
-            },
-        )
-
-
 class Trends:
     """The trends of a cluster; one thread writes, any thread may read."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._osds: _Points[int] = _Points(OSD_POINTS)
-        self._classes: _Points[str] = _Points(CLASS_POINTS)
+        self._osds: Series[int] = Series(len(TREND_SIGNALS))
+        self._classes: Series[str] = Series(len(TREND_SIGNALS))
 
     def add(
         self,
@@ -151,58 +80,67 @@ class Trends:
 
         ``device_classes`` covers all existing OSDs; the points of others are dropped.
         """
-        osds_due, classes_due = self._osds.due(time_s), self._classes.due(time_s)
-        if not (osds_due or classes_due):
+        if not self._osds.due(time_s, SPACING_OF_CHARTS_S):
+            return
+        if not self._osds.times_s and not any(found.window_s for found in signals.values()):
+            # Right after startup no OSD has reported twice: an empty first point would only delay
+            # the next one.
             return
         rows: dict[int, _Row] = {n: _values_of(found) for n, found in signals.items()}
+        by_class: dict[str, list[_Row]] = {}
+        for osd_id, row in rows.items():
+            name = device_classes.get(osd_id)
+            if name is not None:
+                by_class.setdefault(name, []).append(row)
+        shown = {name: _together(by_class[name]) for name in sorted(by_class)[:CLASSES_MAX]}
         with self._lock:
-            if osds_due:
-                self._osds.keep_only(device_classes)
-                self._osds.add(time_s, rows)
-            if classes_due:
-                by_class: dict[str, list[_Row]] = {}
-                for osd_id, row in rows.items():
-                    name = device_classes.get(osd_id)
-                    if name is not None:
-                        by_class.setdefault(name, []).append(row)
-                named = sorted(by_class)[:CLASSES_MAX]
-                present = {name for name in device_classes.values() if name is not None}
-                self._classes.keep_only(present)
-                self._classes.add(time_s, {name: _together(by_class[name]) for name in named})
+            if self._osds.times_s and time_s < self._osds.times_s[-1]:
+                # The clock went backwards.
+                self._clear()
+            _add(self._osds, time_s, rows, OSD_POINTS)
+            _add(self._classes, time_s, shown, CLASS_POINTS)
+            self._osds.keep_only(device_classes)
+            self._classes.keep_only(set(device_classes.values()))
 
     def of_osd(self, osd_id: int) -> Optional[Trend]:
         """None for an OSD without samples, or before any OSD reported twice."""
         with self._lock:
-            return self._osds.read(osd_id)
+            return _trend(self._osds, osd_id)
 
     def of_class(self, device_class: str) -> Optional[Trend]:
         """None for a class without samples, or before any OSD reported twice."""
         with self._lock:
-            return self._classes.read(device_class)
+            return _trend(self._classes, device_class)
 
     def clear(self) -> None:
         with self._lock:
-            self._osds.clear()
-            self._classes.clear()
+            self._clear()
+
+    def _clear(self) -> None:
+        self._osds.clear()
+        self._classes.clear()
 
 
-def _has_rates(row: _Row) -> bool:
-    values = (row[column] for column in _OF_TWO_REPORTS)
-    return any(value is not None and math.isfinite(value) for value in values)
+def _add(series: Series[Key], time_s: float, rows: Mapping[Key, _Row], most: int) -> None:
+    series.append(time_s, rows)
+    if len(series.times_s) > most:
+        series.drop_oldest()
+
+
+def _trend(series: Series[Key], key: Key) -> Optional[Trend]:
+    columns = series.read(key)
+    if columns is None:
+        return None
+    return Trend(tuple(series.times_s), dict(zip(TREND_SIGNALS, columns)))
 
 
 def _together(rows: Sequence[_Row]) -> _Row:
     """One row for the OSDs of a class, each signal over the OSDs that report it."""
     combined: list[Optional[float]] = []
-    for column, name in enumerate(TREND_SIGNALS):
-        values = (row[column] for row in rows)
-        known = [value for value in values if value is not None and not math.isnan(value)]
-        if not known:
-            combined.append(None)
-        else:
-            combined.append(
-                statistics.median(known) if name in _MEDIAN else math.fsum(known) / len(known)
-            )
+    for name, values in zip(TREND_SIGNALS, zip(*rows)):
+        known = [value for value in values if value is not None]
+        middle = median if name in _MEDIAN else fmean
+        combined.append(middle(known) if known else None)
     return combined
 
 
@@ -273,13 +211,19 @@ class GrowthPoints:
         )
 
 
-class KeptGrowth(NamedTuple):
-    """The same in compact form; the arrays are never modified."""
+class GrowthHistory(NamedTuple):
+    """Used bytes of one DB device over some days, in 0.9 KiB.
 
-    times_s: array[float]
-    used_bytes: array[int]
-    total_bytes: int
-    slow_used_bytes: int
+    It survives OSD restarts, which do not change the contents of the device. The arrays are never
+    modified: other threads read them.
+    """
+
+    times_s: array[float] = array('d')
+    used_bytes: array[int] = array('Q')
+    total_bytes: int = 0
+    slow_used_bytes: int = 0
+    #: The newest one; None before the first point.
+    forecast: Optional[Forecast] = None
 
     @property
     def points(self) -> Optional[GrowthPoints]:
@@ -290,66 +234,30 @@ class KeptGrowth(NamedTuple):
             tuple(self.times_s), tuple(self.used_bytes), self.total_bytes, self.slow_used_bytes
         )
 
-
-class GrowthHistory:
-    """Used bytes of one DB device over some days, in 0.9 KiB.
-
-    It survives OSD restarts, which do not change the contents of the device.
-    """
-
-    __slots__ = ('_forecast', '_kept')
-
-    def __init__(self) -> None:
-        self._kept = KeptGrowth(array('d'), array('Q'), 0, 0)
-        self._forecast: Optional[Forecast] = None
-
-    @property
-    def forecast(self) -> Optional[Forecast]:
-        """The newest one; None before the first point."""
-        return self._forecast
-
-    @property
-    def kept(self) -> KeptGrowth:
-        """The points of the forecast, immutable."""
-        return self._kept
-
-    @property
-    def points(self) -> Optional[GrowthPoints]:
-        """The same as `GrowthPoints`; None before the first point."""
-        return self._kept.points
-
-    def add(
+    def added(
         self,
         time_s: float,
         used_bytes: int,
         total_bytes: int,
         slow_used_bytes: int,
         stagger_s: float = 0.0,
-    ) -> None:
-        """Add a point if the last one is old enough.
+    ) -> GrowthHistory:
+        """With a point if the last one is old enough.
 
         ``stagger_s`` spreads the forecasts of all OSDs over several ticks.
         """
-        kept = self._kept
-        if total_bytes != kept.total_bytes or (kept.times_s and time_s < kept.times_s[-1]):
+        times_s, used = self.times_s, self.used_bytes
+        slot = (time_s + stagger_s) // SPACING_S
+        if total_bytes != self.total_bytes or (times_s and time_s < times_s[-1]):
             # Another device, or the clock went backwards: start over.
-            self.clear()
-            kept = self._kept = self._kept._replace(total_bytes=total_bytes)
-        if kept.times_s and not self._is_due(time_s, stagger_s):
-            return
-        times_s = appended(kept.times_s, time_s, POINTS)
-        used = appended(kept.used_bytes, used_bytes, POINTS)
-        self._kept = KeptGrowth(times_s, used, total_bytes, slow_used_bytes)
-        self._forecast = forecast(list(times_s), list(used), total_bytes, slow_used_bytes)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._kept = self._kept._replace(times_s=array('d'), used_bytes=array('Q'))
-        self._forecast = None
-
-    def _is_due(self, time_s: float, stagger_s: float) -> bool:
-        slot = math.floor((time_s + stagger_s) / SPACING_S)
-        return slot != math.floor((self._kept.times_s[-1] + stagger_s) / SPACING_S)
+            times_s, used = array('d'), array('Q')
+        elif times_s and (times_s[-1] + stagger_s) // SPACING_S == slot:
+            return self
+        # `append` would reserve space for more.
+        times_s = times_s[-(POINTS - 1) :] + array('d', (time_s,))
+        used = used[-(POINTS - 1) :] + array('Q', (used_bytes,))
+        found = forecast(list(times_s), list(used), total_bytes, slow_used_bytes)
+        return GrowthHistory(times_s, used, total_bytes, slow_used_bytes, found)
 
 
 def forecast(

@@ -1,16 +1,23 @@
-"""The difference of two samples of one OSD."""
+"""The difference of two samples of one OSD, and the samples that windows are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import lt
 from typing import Any, NamedTuple, Optional
 
+from .report_interval import DEFAULT, MAX_INTERVAL_S, ReportInterval
 from .sample import Sample
 
 #: OSDs report every 5 s. Reports that arrive closer together were delayed: they still contain 5 s
 #: of work, so the rate would be too high.
 MIN_WINDOW_S = 4.0
+#: Maximum distance of two samples in a window; beyond it the mgr was away in between.
+MAX_GAP_S = 2 * MAX_INTERVAL_S
+#: Length of the short window: long enough to smooth, short enough to classify a workload within a
+#: minute of its start.
+SHORT_WINDOW_S = 30.0
+#: Spacing of the two points that the long window starts from: one to two hours.
+ANCHOR_SPACING_S = 3600.0
 
 
 class Latency(NamedTuple):
@@ -45,30 +52,23 @@ class Window(NamedTuple):
 
 #: Half the time of calling the class, which is for every OSD at every tick.
 _new = tuple.__new__
-_FIRST = Sample._fields.index('kv_sync')
-_END = Sample._fields.index('bytes_written_slow') + 1
+_FIRST = Sample._fields.index(Window._fields[1])
+_END = Sample._fields.index(Window._fields[-1]) + 1
 
 
 def comparable(before: Sample, after: Sample) -> bool:
     """Whether `window` gives a result; much cheaper than computing it."""
-    if before.nonce != after.nonce or after.time_s - before.time_s < MIN_WINDOW_S:
-        return False
-    # Numbers, pairs and None: comparing with None raises TypeError.
-    earlier: tuple[Any, ...] = before[_FIRST:_END]
-    later: tuple[Any, ...] = after[_FIRST:_END]
-    try:
-        # Counters never decrease; pairs of sum and count compare by sum.
-        return not any(map(lt, later, earlier))
-    except TypeError:
-        # A counter is unknown.
-        return window(before, after) is not None
+    # Counters never decrease; pairs of sum and count compare by sum.
+    pairs: Iterable[Any] = zip(before[_FIRST:_END], after[_FIRST:_END])
+    return (
+        before.nonce == after.nonce
+        and after.time_s - before.time_s >= MIN_WINDOW_S
+        and all(old is None or new is None or old <= new for old, new in pairs)
+    )
 
 
 def window(before: Sample, after: Sample) -> Optional[Window]:
-    """None if the samples cannot be compared: different processes, or too close together.
-
-    A counter that decreased was reset, so none of the differences is valid.
-    """
+    """None if the samples cannot be compared: different processes, or too close together."""
     window_s = after.time_s - before.time_s
     if before.nonce != after.nonce or window_s < MIN_WINDOW_S:
         return None
@@ -96,3 +96,73 @@ def differences(earlier: Iterable[Any], later: Iterable[Any]) -> Optional[list[A
                 return None
             add(new - old)
     return found
+
+
+class WrittenBytes(NamedTuple):
+    """BlueFS writes for RocksDB over the long window."""
+
+    window_s: float
+    wal_bytes: int
+    sst_bytes: int
+
+
+class Anchor(NamedTuple):
+    """A point of the long window: bytes written since the OSD started."""
+
+    time_s: float
+    wal_bytes: int
+    sst_bytes: int
+
+
+class OsdHistory(NamedTuple):
+    """Samples of one OSD process, oldest first."""
+
+    #: Of the short window.
+    recent: tuple[Sample, ...] = ()
+    #: The points of the long window.
+    anchors: tuple[Anchor, ...] = ()
+
+    @property
+    def newest(self) -> Optional[Sample]:
+        return self.recent[-1] if self.recent else None
+
+    def short(self) -> Optional[Window]:
+        """The newest window, computed; None until there are two comparable samples."""
+        return window(self.recent[0], self.recent[-1]) if len(self.recent) > 1 else None
+
+    def added(self, sample: Sample, reports: ReportInterval = DEFAULT) -> OsdHistory:
+        """With a sample, unless it is the same report or too close to the last one.
+
+        An OSD restart or a counter reset starts over, and so does a sample older than the last
+        one: the clock went backwards.
+        """
+        recent, anchors = self
+        if recent:
+            newest = recent[-1]
+            apart_s = sample.time_s - newest.time_s
+            if sample.nonce == newest.nonce and 0 <= apart_s < reports.confirm_s:
+                return self
+            if apart_s > MAX_GAP_S or not comparable(newest, sample):
+                recent = anchors = ()
+        recent = (*recent, sample)
+        # Keep at least two samples, even if reports are rare.
+        while len(recent) > 2 and sample.time_s - recent[0].time_s > SHORT_WINDOW_S:
+            recent = recent[1:]
+        wal, sst = sample.bytes_written_wal, sample.bytes_written_sst
+        if wal is None or sst is None:
+            anchors = ()
+        elif not anchors or sample.time_s - anchors[-1].time_s >= ANCHOR_SPACING_S:
+            anchors = (*anchors[-1:], Anchor(sample.time_s, wal, sst))
+        return OsdHistory(recent, anchors)
+
+    def written(self) -> Optional[WrittenBytes]:
+        """Bytes written over the long window; None without two samples."""
+        newest = self.newest
+        if newest is None or not self.anchors:
+            return None
+        first = self.anchors[0]
+        window_s = newest.time_s - first.time_s
+        wal, sst = newest.bytes_written_wal, newest.bytes_written_sst
+        if window_s <= 0 or wal is None or sst is None:
+            return None
+        return WrittenBytes(window_s, wal - first.wal_bytes, sst - first.sst_bytes)

@@ -15,12 +15,12 @@ from ..evaluate import conclude
 from ..mgr.records import OsdInfo
 from ..observe.deep import compaction_of, times_of
 from ..observe.details import Details, details
-from ..observe.history import OsdHistory
 from ..observe.kv_stats import DeepStats
 from ..observe.observer import Evidence
 from ..observe.report_interval import ReportInterval
 from ..observe.signals import Signals, signals
 from ..observe.trend import GrowthPoints
+from ..observe.window import OsdHistory
 from ..operations.experiment.results import measured_arms
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
@@ -130,7 +130,7 @@ def _facts(osd: OsdInfo, collection: Collection) -> OsdFacts:
 
 def _measured(facts: OsdFacts, evidence: Evidence, now_s: Optional[float]) -> OsdFacts:
     """``now_s``: reference time of ages; None: the newest data of this OSD."""
-    osd, history = facts.info, OsdHistory.of(evidence.samples, evidence.anchors)
+    osd, history = facts.info, OsdHistory(evidence.samples, evidence.anchors)
     if now_s is None:
         times_s = [sample.time_s for sample in evidence.samples]
         now_s = max((*times_s, *(answer.time_s for answer in evidence.deep.kv)), default=0.0)

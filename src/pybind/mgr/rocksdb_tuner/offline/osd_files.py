@@ -15,7 +15,7 @@ from ..collection.report import UnreadableError
 from ..mgr.parse import parse_running_option
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ConfigEntry, CounterPoint, OsdInfo, RunningOption
-from ..observe.deep import Answers, KvAnswer, MemtableTime
+from ..observe.deep import Answers, KvAnswer, MemtableTime, is_sharded
 from ..observe.details import (
     SLOW_COUNTERS,
     AlertingOsd,
@@ -25,11 +25,10 @@ from ..observe.details import (
     take_details,
     watch_slow_ops,
 )
-from ..observe.history import OsdHistory
 from ..observe.kv_stats import DeepStats, KvStatsUnavailableError, parse_deep_stats, parse_kv_stats
 from ..observe.observer import Evidence
 from ..observe.sample import by_any_name, details_for, names_for, take_sample
-from ..observe.sharding import is_sharded
+from ..observe.window import OsdHistory
 from ..options.releases import known_releases
 from ..plan.entries import UnknownMaskError, deciding_entry
 from ..plan.records import ANNEX, OPTION
@@ -199,7 +198,7 @@ def _observe(
         reader = by_any_name(_Dump(points), osd.release)
         sample = take_sample(reader, osd.osd_id, nonce, names_for(osd.release), time_s)
         if sample is not None:
-            history.add(sample)
+            history = history.added(sample)
             details.append(take_details(reader, osd.osd_id, details_for(osd.release), sample))
     return history, details
 

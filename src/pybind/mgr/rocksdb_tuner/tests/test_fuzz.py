@@ -32,8 +32,8 @@ from rocksdb_tuner.mgr.adapter import MgrCluster, counter_point, understood
 from rocksdb_tuner.mgr.parse import parse_upgrade
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.observe.deep import is_sharded
 from rocksdb_tuner.observe.kv_stats import KvStatsUnavailableError, parse_kv_stats
-from rocksdb_tuner.observe.sharding import is_sharded
 from rocksdb_tuner.offline.files import parse_json
 from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.operations.compaction.rules import parse_probe

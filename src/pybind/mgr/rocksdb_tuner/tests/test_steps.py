@@ -61,7 +61,10 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
         'announcements',
         lambda w: setattr(w.tuner.operations.driver, '_on_change', broken),
     ),
-    'statistics': ('statistics', lambda w: setattr(w.tuner.osd_queries, '_ask_kv_stats', broken)),
+    'statistics': (
+        'statistics',
+        lambda w: setattr(w.tuner.osd_queries, '_ask_kv_stats', broken),
+    ),
 }
 everything = pytest.mark.parametrize('what', BREAK)
 

@@ -15,6 +15,7 @@ from ..advise.records import OsdFacts, OsdOptions, Setting
 from ..collection.records import Collection, ModuleState, OsdCollection
 from ..evaluate import ADVISING, Conclusions, conclude, unknown_manager
 from ..mgr.records import ClusterMap, ConfigEntry, ManagerHost, OsdInfo, RunningOption
+from ..observe.deep import times_of
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
 from ..operations.experiment.results import measured_arms
@@ -119,7 +120,7 @@ class Published:
                 given.module,
                 rollout_under_way=any(one is not None and not one.ended for one in changes),
                 notices=(*snapshot.notices, *(f.sentence for f in snapshot.failing)),
-                growth=inputs.kept.growth(),
+                growth={n: grown.points for n, grown in inputs.kept.growth.items() if grown.points},
             ),
             history=snapshot.history,
             rollout=snapshot.rollout,
@@ -129,11 +130,8 @@ class Published:
 
 
 def _collection_of(osd: OsdInfo, inputs: Inputs) -> OsdCollection:
-    evidence = inputs.kept.evidence(osd.osd_id)
     return OsdCollection(
-        evidence if evidence and evidence.nonce == osd.nonce else None,
-        inputs.options.running(osd),
-        sharded=inputs.kept.sharded(osd.osd_id, osd.nonce),
+        inputs.kept.evidence(osd), inputs.options.running(osd), sharded=inputs.kept.sharded(osd)
     )
 
 
@@ -185,7 +183,7 @@ class Evaluation:
             # A sample may come long after a change of the settings.
             sampler.interval_s,
             cluster_map.osds,
-            (state.options.entries, state.options.changes),
+            (state.options.known.entries, state.options.changes),
             sampler.signals().keys(),
             {name: workload.workload_class for name, workload in groups.items()},
             (state.health_codes, state.orchestrator_reason, state.managers),
@@ -214,7 +212,7 @@ class Evaluation:
         inputs = Inputs(
             collection,
             sampler.observer.kept(),
-            state.options.kept(),
+            state.options.known,
             state.host,
             state.orchestrator_reason,
             self._advised_on,
@@ -238,7 +236,7 @@ class Evaluation:
         return Collection(
             taken_s=now_s,
             cluster_map=cluster_map,
-            entries=state.options.entries,
+            entries=state.options.known.entries,
             health_codes=state.health_codes,
             alerting={n: ops.at(now_s) for n, ops in state.slow_ops.items()},
             orchestrated=state.orchestrator_reason is None,
@@ -330,6 +328,7 @@ class Evaluation:
         for osd in cluster_map.osds:
             osd_id = osd.osd_id
             configured, seen = self._configured(osd), signals.get(osd_id)
+            asked = observer.answers.of(osd_id, osd.nonce)
             found.append(
                 OsdFacts(
                     osd,
@@ -338,8 +337,8 @@ class Evaluation:
                     configured.options if configured else None,
                     observer.details(osd_id) if seen is not None else None,
                     observer.forecast(osd_id),
-                    observer.rocksdb_times(osd_id, now_s) if seen is not None else None,
-                    observer.sharded(osd_id, osd.nonce),
+                    times_of(asked.answers, now_s) if asked and seen is not None else None,
+                    asked.sharded if asked else None,
                     configured.settings if configured else None,
                     starts.get(osd_id),
                 )
@@ -348,7 +347,7 @@ class Evaluation:
 
     def _configured(self, osd: OsdInfo) -> Optional[_Configured]:
         """Running and configured options of ``osd``, cached until one of them changes."""
-        options = self._cluster_state.options
+        options = self._cluster_state.options.known
         running, known = options.running(osd), self._known_options.get(osd.osd_id)
         if running is None:
             return None

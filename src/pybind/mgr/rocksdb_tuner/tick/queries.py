@@ -20,15 +20,15 @@ from typing import Optional, TypeVar
 from ..deep.reader import DeepStatsReader, OsdDeepStats, RateLimit
 from ..mgr.protocols import Audit, ClusterReader, CommandError, OsdCommands
 from ..mgr.records import AuditLine, OsdInfo
-from ..observe.kv_stats import offers_statistics
-from ..observe.observer import (
+from ..observe.deep import (
+    FILES_COMMAND,
     KV_STATS_COMMAND,
     PERF_DUMP_ARGUMENTS,
     PERF_DUMP_COMMAND,
-    Observer,
-    ShardingRequest,
+    Request,
 )
-from ..observe.sharding import COMMAND as FILES_COMMAND
+from ..observe.kv_stats import offers_statistics
+from ..observe.observer import Observer
 from ..operations.errors import OperationRefused
 from ..snapshot import Mode
 from ..steps import Steps
@@ -150,21 +150,19 @@ class OsdQueries(Queries):
         self._steps.run('BlueFS files', lambda: self._ask_files(observer, now_s))
 
     def _ask_kv_stats(self, observer: Observer, now_s: float) -> None:
-        for osd_id, nonce in observer.deep_requests(now_s, self.free):
+        for request in observer.answers.next_statistics(observer.seen(), now_s, self.free):
 
-            def take(
-                found: tuple[float, str, Optional[str]], osd_id: int = osd_id, nonce: int = nonce
-            ) -> None:
+            def take(found: tuple[float, str, Optional[str]], request: Request = request) -> None:
                 at_s, text, perf_dump = found
-                observer.accept_kv_stats(osd_id, nonce, text, at_s)
-                if perf_dump is not None and observer.kv_stats_unavailable(osd_id) is None:
-                    observer.accept_perf_dump(osd_id, nonce, perf_dump)
+                observer.answers.accept_statistics(request, text, at_s)
+                if perf_dump is not None:
+                    observer.answers.accept_perf_dump(request, perf_dump)
 
-            def failed(error: Exception, osd_id: int = osd_id, nonce: int = nonce) -> None:
-                observer.kv_stats_failed(osd_id, nonce, str(error), self._clock())
+            def failed(error: Exception, request: Request = request) -> None:
+                observer.answers.fail_statistics(request, str(error), self._clock())
                 _expected(error)
 
-            self.ask(osd_id, partial(self._kv_stats, osd_id), take, failed)
+            self.ask(request.osd_id, partial(self._kv_stats, request.osd_id), take, failed)
 
     def _kv_stats(self, osd_id: int) -> tuple[float, str, Optional[str]]:
         """The time, the statistics, and the perf counters, which have the memtable times."""
@@ -177,13 +175,13 @@ class OsdQueries(Queries):
         return at_s, text, None
 
     def _ask_files(self, observer: Observer, now_s: float) -> None:
-        for request in observer.sharding_requests(now_s, self.free):
+        for request in observer.answers.next_files(observer.seen(), now_s, self.free):
 
-            def take(text: str, request: ShardingRequest = request) -> None:
-                observer.accept_files(request, text, self._clock())
+            def take(text: str, request: Request = request) -> None:
+                observer.answers.accept_files(request, text, self._clock())
 
-            def failed(error: Exception, request: ShardingRequest = request) -> None:
-                observer.files_failed(request, self._clock())
+            def failed(error: Exception, request: Request = request) -> None:
+                observer.answers.accept_files(request, '', self._clock())
                 _expected(error)
 
             # A request that cannot be sent now is due again at a later tick.

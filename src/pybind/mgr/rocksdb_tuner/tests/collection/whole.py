@@ -27,13 +27,13 @@ from rocksdb_tuner.mgr.records import (
 )
 from rocksdb_tuner.observe.deep import Answers, KvAnswer, MemtableTime
 from rocksdb_tuner.observe.details import AlertingOsd
-from rocksdb_tuner.observe.history import Anchor
 from rocksdb_tuner.observe.kv_stats import KvStats
 from rocksdb_tuner.observe.load_history import PoolRates
 from rocksdb_tuner.observe.observer import Evidence as Observed
 from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.observe.trend import GrowthPoints
+from rocksdb_tuner.observe.window import Anchor
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.records import ANNEX, OPTION

@@ -1,8 +1,10 @@
-"""Detailed samples: few OSDs at each tick, and no data of an ended process."""
+"""Details of few OSDs at each tick: the parts of a write, caches, and slow operations."""
 
 from __future__ import annotations
 
-from typing import Optional
+import json
+from pathlib import Path
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given
@@ -12,14 +14,24 @@ from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
 from rocksdb_tuner.observe.details import (
     LEAST_PER_ROUND,
     ROUNDS,
+    SLOW_COMMITS,
+    SLOW_COUNTERS,
+    AlertingOsd,
     Details,
     DetailSample,
+    SlowEvents,
+    SlowOps,
     choose,
+    count_slow_ops,
     details,
+    read_slow_events,
     take_details,
+    watch_slow_ops,
 )
+from rocksdb_tuner.observe.latency import Bottleneck, WriteLatency
 from rocksdb_tuner.observe.observer import Observer
 from rocksdb_tuner.observe.sample import DetailNames, details_for
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .samples import CounterTable, osd_info, sample
 
@@ -85,17 +97,6 @@ def test_hits_are_between_two_samples_and_fallbacks_since_the_start() -> None:
     assert first.bluefs_fallbacks == 1000
 
 
-def test_decreased_cache_counter_gives_no_hits() -> None:
-    table, names = CounterTable(), details_for('reef')
-    report(table, 100.0, 1000, names)
-    before = take_details(table, 0, names, sample(100.0, 1000))
-    report(table, 160.0, 4000, names)
-    assert names.onode_hits is not None
-    table.points[0, names.onode_hits] = CounterPoint(160.0, 999, None)
-    found = details(before, take_details(table, 0, names, sample(160.0, 4000)))
-    assert (found.onode_hits, found.onode_misses) == (None, 3000)
-
-
 def test_counters_missing_on_pacific_are_unknown_and_not_requested() -> None:
     names = details_for('pacific')
     assert names.kv_queued is None
@@ -104,14 +105,6 @@ def test_counters_missing_on_pacific_are_unknown_and_not_requested() -> None:
     assert found.latency.kv_queue_ms is None
     assert found.latency.prepare_ms == pytest.approx(2.0)
     assert found.omap_seek_ms is None
-
-
-def test_one_sample_gives_sizes_and_no_latencies() -> None:
-    table, names = CounterTable(), details_for('reef')
-    report(table, 100.0, 1000, names)
-    found = details(None, take_details(table, 0, names, sample(100.0, 1000)))
-    assert found.latency is None
-    assert found.memory_target_bytes == 512 * MIB
 
 
 def test_allocator_value_of_0_is_unknown() -> None:
@@ -231,3 +224,187 @@ def test_differences_of_details_are_those_of_each_counter_by_its_name(
         assert latency.kv_round_ms == expected['kv_commiting']
         assert latency.kv_flush_ms == expected['kv_flush']
         assert latency.osd_prepare_ms == expected['op_w_prepare']
+
+
+#: The means of a loaded OSD of 18.2.7, from its own perf dump (op_w and BlueStore's), in ms.
+REEF = WriteLatency(
+    window_s=60.0,
+    client_op_ms=4.913822,
+    osd_queue_ms=4.913822 - 4.307788,
+    osd_prepare_ms=0.338954,
+    bluestore_ms=2.103308,
+    prepare_ms=0.074443,
+    throttle_ms=0.003879,
+    data_write_ms=0.003974,
+    kv_queue_ms=0.813572,
+    kv_round_ms=1.210504,
+    kv_flush_ms=0.000345,
+    kv_commit_ms=0.759415,
+    wal_sync_ms=0.580751,
+    memtable_insert_ms=0.024196,
+)
+#: The same of 16.2.15, which sends less.
+PACIFIC = WriteLatency(
+    window_s=60.0,
+    client_op_ms=11.41259,
+    osd_queue_ms=11.41259 - 10.31099,
+    osd_prepare_ms=0.384985,
+    bluestore_ms=2.165946,
+    prepare_ms=0.126109,
+    throttle_ms=0.001418,
+    data_write_ms=0.000242,
+    kv_flush_ms=0.000149,
+    kv_commit_ms=0.951134,
+)
+
+
+def named(latency: WriteLatency) -> Bottleneck:
+    found = latency.bottleneck
+    assert found is not None
+    return found
+
+
+def ms(latency: WriteLatency) -> dict[str, object]:
+    return {part.part: part.ms for part in latency.parts}
+
+
+def test_parts_of_bluestore_sum_to_the_whole() -> None:
+    whole = REEF.prepare_ms, REEF.data_write_ms, REEF.kv_ms
+    assert sum(part for part in whole if part is not None) == pytest.approx(2.1033, abs=0.002)
+
+
+def test_values_missing_in_the_release_are_null() -> None:
+    seen = ms(PACIFIC)
+    assert seen['kv-queue'] is None
+    assert seen['wal-sync'] is None
+    assert seen['memtable-insert'] is None
+    assert seen['kv'] == pytest.approx(2.0396, abs=1e-3)
+
+
+def test_every_part_belongs_to_an_existing_whole() -> None:
+    found = REEF.parts
+    names = [part.part for part in found]
+    assert len(names) == len(set(names))
+    assert [part.part for part in found if part.within is None] == ['client-op']
+    assert all(part.within in names for part in found if part.within is not None)
+
+
+def test_recorded_osd_waits_for_replicas_on_two_shared_cores() -> None:
+    assert named(PACIFIC).part == 'replicas'
+    assert named(REEF).part == 'replicas'
+    assert named(REEF).share == pytest.approx(0.379, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ('change', 'part'),
+    [
+        ({'osd_queue_ms': 50.0, 'client_op_ms': 60.0}, 'osd-queue'),
+        ({'data_write_ms': 30.0, 'bluestore_ms': 33.0, 'client_op_ms': 35.0}, 'data-write'),
+        ({'kv_queue_ms': 20.0, 'bluestore_ms': 22.0, 'client_op_ms': 25.0}, 'kv-queue'),
+        ({'kv_round_ms': 20.0, 'bluestore_ms': 22.0, 'client_op_ms': 25.0}, 'kv-commit'),
+        (
+            {'kv_round_ms': 20.0, 'kv_flush_ms': 9.0, 'bluestore_ms': 22.0, 'client_op_ms': 25.0},
+            'kv-flush',
+        ),
+        (
+            {'throttle_ms': 20.0, 'prepare_ms': 20.1, 'bluestore_ms': 22.0, 'client_op_ms': 25.0},
+            'throttle',
+        ),
+        ({'prepare_ms': 20.1, 'bluestore_ms': 22.0, 'client_op_ms': 25.0}, 'prepare'),
+    ],
+)
+def test_largest_part_is_the_bottleneck(change: dict[str, float], part: str) -> None:
+    assert named(REEF._replace(**change)).part == part
+
+
+def test_kv_thread_is_one_part_before_reef() -> None:
+    found = named(PACIFIC._replace(client_op_ms=3.0, osd_queue_ms=0.1))
+    assert found.part == 'kv'
+    assert 'commit' in found.statement
+
+
+def test_wal_sync_is_shown_if_statistics_are_enabled() -> None:
+    slow = REEF._replace(kv_round_ms=20.0, bluestore_ms=22.0, client_op_ms=25.0)
+    assert '76% of a commit' in named(slow).statement
+    without = slow._replace(wal_sync_ms=None)
+    assert 'sync of the WAL' not in named(without).statement
+
+
+@pytest.mark.parametrize('field', ['client_op_ms', 'bluestore_ms'])
+def test_few_known_parts_give_no_bottleneck(field: str) -> None:
+    unknown: dict[str, Any] = {field: None}
+    assert REEF._replace(**unknown).bottleneck is None
+
+
+def test_idle_osd_has_no_bottleneck() -> None:
+    assert WriteLatency(60.0).bottleneck is None
+
+
+def test_local_commit_slower_than_the_client_mean_gives_no_replica_time() -> None:
+    """The OSD is a replica of much larger writes than clients send to it."""
+    assert REEF._replace(bluestore_ms=9.0).replicas_ms is None
+
+
+@given(
+    st.builds(
+        WriteLatency,
+        st.just(60.0),
+        *[st.none() | st.floats(0, 1e6) for _ in WriteLatency._fields[1:]],
+    )
+)
+def test_whatever_is_known_nothing_negative_is_said(latency: WriteLatency) -> None:
+    assert all(part.ms is None or part.ms >= 0 for part in latency.parts)
+    found = latency.bottleneck
+    if found is not None:
+        assert found.ms >= 0
+        assert found.share is not None
+        assert 0 <= found.share <= 1
+
+
+DATA = Path(__file__).parent / 'data'
+
+
+@pytest.mark.parametrize(
+    ('release', 'sent'), [('pacific', False), ('reef', True), ('tentacle', True)]
+)
+def test_slow_commits_are_counted_as_in_the_perf_schema(release: str, sent: bool) -> None:
+    counters = json.loads((DATA / release / 'counters_sent.json').read_text())
+    assert [name in counters for name in SLOW_COUNTERS] == [sent] * len(SLOW_COUNTERS)
+
+
+@pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
+def test_no_release_sends_cpu_time_or_rocksdb_stall_time(release: str) -> None:
+    counters = json.loads((DATA / release / 'counters_sent.json').read_text())
+    assert counters
+    assert not [name for name in counters if 'cpu' in name or name.startswith('rocksdb.')]
+
+
+def test_value_missing_in_the_report_is_unknown() -> None:
+    cluster = FakeCluster(osds=2)
+    cluster.slow_requests[0] = 3
+    cluster.counters[0, SLOW_COMMITS] = CounterPoint(1.0, 12, None)
+    cluster.osds[1].up = False
+    assert read_slow_events(cluster, [0, 1]) == {0: SlowEvents(3, 12), 1: SlowEvents(None, None)}
+
+
+def test_slow_operations_of_all_kinds_are_counted() -> None:
+    cluster = FakeCluster(osds=2)
+    for number, path in enumerate(SLOW_COUNTERS):
+        cluster.counters[0, path] = CounterPoint(1.0, 10**number, None)
+    assert count_slow_ops(cluster, 0) == 1111
+    assert count_slow_ops(cluster, 1) is None
+
+
+def test_live_alert_differs_from_a_latched_one() -> None:
+    """Only what grew while it was watched is known to be slow now."""
+    state = watch_slow_ops({}, {0: 5, 1: 5, 2: None}, 100.0)
+    state = watch_slow_ops(state, {0: 6, 1: 5, 2: None}, 130.0)
+    assert {n: ops.at(200.0) for n, ops in state.items()} == {
+        0: AlertingOsd(100.0, 70.0),
+        1: AlertingOsd(100.0, None),
+        2: AlertingOsd(None, None),
+    }
+    later = watch_slow_ops(state, {0: 6}, 160.0)
+    assert later == {0: SlowOps(6, 100.0, 130.0)}
+    assert watch_slow_ops(later, {0: 2}, 190.0) == {0: SlowOps(2, 190.0)}
+    assert later[0].at(0.0) == AlertingOsd(0.0, 0.0)

@@ -1,4 +1,6 @@
-"""RocksDB's own statistics, as three releases really print them."""
+"""RocksDB's own statistics and tables, as three releases really print them."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
@@ -7,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.observe.kv_stats import (
+    DeepStats,
     KvStats,
     KvStatsUnavailableError,
+    parse_deep_stats,
     parse_kv_stats,
     parse_memtable_time,
 )
@@ -75,3 +79,104 @@ def test_memtable_time_is_known_only_if_counted() -> None:
     assert [parse_memtable_time(text) for text in (off, '{}', '', '[]', '{"rocksdb": 1}')] == [
         None
     ] * 5
+
+
+DATA = Path(__file__).parent / 'data'
+RELEASES = ('pacific', 'reef', 'tentacle')
+
+
+def answer(release: str, name: str) -> str:
+    return (DATA / release / f'{name}.txt').read_text()
+
+
+@pytest.mark.parametrize(
+    ('release', 'shown'), [('pacific', ['default']), ('reef', ['default']), ('tentacle', None)]
+)
+def test_the_column_families_of_the_release_are_found(
+    release: str, shown: list[str] | None
+) -> None:
+    stats = parse_deep_stats(answer(release, 'compaction_only'))
+    names = [family.name for family in stats.column_families]
+    if shown is None:
+        assert {'default', 'p-0', 'm-2', 'O-1', 'P', 'L'} <= set(names)
+        assert len(names) == len(set(names))
+    else:
+        assert names == shown
+    assert stats.totals is None
+    assert stats.uptime_s is not None
+    assert stats.stalled_s == 0.0
+
+
+@pytest.mark.parametrize('release', RELEASES)
+def test_levels_sum_to_the_total_printed_by_rocksdb(release: str) -> None:
+    for name in ('compaction_only', 'extended'):
+        for family in parse_deep_stats(answer(release, name)).column_families:
+            sizes = [level.size_bytes or 0 for level in family.levels]
+            assert family.size_bytes == pytest.approx(sum(sizes), rel=0.02, abs=1024)
+            assert family.files == sum(level.files or 0 for level in family.levels)
+
+
+TABLE = r"""{
+    "rocksdb_compaction_statistics": "",
+    "": "** Compaction Stats [p-0] **",
+    "": "Level    Files   Size     Score W-Amp Rd(MB/s) Wr(MB/s) Comp(sec) Comp(cnt)",
+    "": "----------------------",
+    "": "  L0      3/0   28.72 MB   0.4      1.0      0.0    192.5      0.15         2",
+    "": "  L1      1/0    1.50 GB   1.2      3.5    200.0    160.0      2.00         7",
+    "": " Sum      4/0    1.53 GB   0.0      2.0    109.2    178.3      2.15         9",
+    "": " Int      0/0    0.00 KB   0.0      2.0    109.3    178.5      0.32         2",
+    "": "",
+    "": "** Compaction Stats [p-0] **",
+    "": "Priority    Files   Size     Score Read(GB)",
+    "": " Low      0/0    0.00 KB   0.0      0.0",
+    "": "Uptime(secs): 737.4 total, 137.4 interval",
+    "": "Flush(GB): cumulative 0.028, interval 0.028",
+    "": "Stalls(count): 3 level0_slowdown, 1 stop for pending_compaction_bytes, interval 4 total",
+    "": "Cumulative stall: 01:02:3.500 H:M:S, 0.0 percent"
+}
+{ "block_cache_usage": "1234", "rocksdb_memtable_usage": "99" }
+"""
+
+
+def test_figures_are_in_bytes_and_seconds() -> None:
+    stats = parse_deep_stats(TABLE)
+    (family,) = stats.column_families
+    level_0, level_1 = family.levels
+    assert (level_0.level, level_0.files, level_0.compactions) == (0, 3, 2)
+    assert level_0.size_bytes == round(28.72 * (1 << 20))
+    assert (level_1.score, level_1.write_amp) == (1.2, 3.5)
+    assert level_1.write_bytes == 320 << 20
+    assert level_1.read_bytes == 400 << 20
+    assert family.flush_bytes == round(0.028 * (1 << 30))
+    assert family.write_amp == 2.0
+    assert family.stalls == {'level0_slowdown': 3, 'stop for pending_compaction_bytes': 1}
+    assert (stats.uptime_s, stats.stalled_s) == (737.4, 3723.5)
+    assert (stats.block_cache_bytes, stats.memtable_bytes) == (1234, 99)
+
+
+def test_too_small_values_are_unknown() -> None:
+    text = TABLE.replace('0.15         2', '0.00         2').replace(
+        'cumulative 0.028', 'cumulative 0.000'
+    )
+    (family,) = parse_deep_stats(text).column_families
+    assert family.levels[0].write_bytes is None
+    assert family.flush_bytes is None
+
+
+@pytest.mark.parametrize('release', RELEASES)
+@given(cut=st.floats(0, 1))
+def test_an_answer_that_was_cut_off_is_read_as_far_as_it_goes(release: str, cut: float) -> None:
+    text = answer(release, 'extended')
+    parse_deep_stats(text[: int(cut * len(text))])
+
+
+@given(st.text())
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    parse_deep_stats(text)
+
+
+@pytest.mark.parametrize(
+    'text', ['', "error: RocksDB perf is disabled, can't probe for stats.", '[]']
+)
+def test_empty_answer_gives_nothing(text: str) -> None:
+    assert parse_deep_stats(text) == DeepStats()

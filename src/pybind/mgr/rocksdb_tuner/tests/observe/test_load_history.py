@@ -1,27 +1,37 @@
-"""The work of OSDs is kept for hours in bounded memory, and nothing is invented for gaps."""
+"""The work of OSDs and pools is kept in bounded memory, and nothing is invented for gaps."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Optional, Union
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.history import LEAST, MAX_ERROR, MAX_GAP_S
+from rocksdb_tuner.mgr.parse import parse_pool_counters
+from rocksdb_tuner.mgr.records import PoolCounters
 from rocksdb_tuner.observe.load_history import (
     INTERVALS,
+    LEAST,
+    MAX_ERROR,
+    MOST,
     SPACINGS_S,
+    UNKNOWN,
     KeptWork,
+    PoolHistory,
+    PoolRates,
     Work,
     WorkHistory,
+    decode,
+    encode,
 )
 from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.window import window
+from rocksdb_tuner.observe.window import MAX_GAP_S, window
 
 from .samples import MIB, sample
 
-UNKNOWN = Work(*(None for _ in Work._fields))
+UNKNOWN_WORK = Work(*(None for _ in Work._fields))
 
 
 def observed(times_s: list[float], nonces: Optional[list[int]] = None) -> WorkHistory:
@@ -56,27 +66,22 @@ def test_interval_has_the_work_between_two_samples() -> None:
     assert len(kept.by_osd[0]) == 2
 
 
-def test_samples_within_an_interval_are_skipped_and_ticks_may_jitter() -> None:
-    assert observed([1000, 1010, 1026]).read([0]).times_s == (1000,)
-    assert observed([1000, 1028]).read([0]).times_s == (1000, 1028)
-
-
 def test_restart_absence_and_unknown_counters_make_unknown_intervals() -> None:
     restarted = observed(every(30, 4), [7, 7, 8, 8]).read([0]).by_osd[0]
-    assert [work == UNKNOWN for work in restarted] == [False, True, False]
+    assert [work == UNKNOWN_WORK for work in restarted] == [False, True, False]
     history = WorkHistory()
     history.add({0: sample(1000, 0)}, 1000)
     history.add({0: None, 1: sample(1030, 0)}, 1030)
     some = sample(1060, 900)._replace(bytes_written_sst=None, commit=None, db_used_bytes=None)
     history.add({0: sample(1060, 900), 1: some}, 1060)
     kept = history.read([0, 1, 9])
-    assert kept.by_osd[0] == (UNKNOWN, UNKNOWN)
+    assert kept.by_osd[0] == (UNKNOWN_WORK, UNKNOWN_WORK)
     # New OSDs are unknown before.
-    assert kept.by_osd[1][0] == UNKNOWN
+    assert kept.by_osd[1][0] == UNKNOWN_WORK
     assert kept.by_osd[1][1].kv_sync_s == pytest.approx(1.8, rel=MAX_ERROR)
     assert kept.by_osd[1][1][4:] == (None, None)
     assert kept.by_osd[1][1].txns is None
-    assert kept.by_osd[9] == (UNKNOWN, UNKNOWN)
+    assert kept.by_osd[9] == (UNKNOWN_WORK, UNKNOWN_WORK)
 
 
 class Ends(NamedTuple):
@@ -121,7 +126,7 @@ def test_work_is_that_of_a_window_of_the_used_counters(counters: tuple[Ends, ...
     (work,) = history.read([0]).by_osd[0]
     span = window(before, after)
     if span is None:
-        assert work == UNKNOWN
+        assert work == UNKNOWN_WORK
         return
     kv_sync, commit, writes = span.kv_sync, span.commit, span.op_w_latency
     wal, sst = span.bytes_written_wal, span.bytes_written_sst
@@ -143,7 +148,7 @@ def test_work_is_that_of_a_window_of_the_used_counters(counters: tuple[Ends, ...
 def test_removed_osd_is_dropped() -> None:
     history = observed(every(30, 3))
     history.add({1: sample(1090, 0)}, 1090)
-    assert history.read([0]).by_osd[0] == (UNKNOWN,) * 3
+    assert history.read([0]).by_osd[0] == (UNKNOWN_WORK,) * 3
 
 
 @pytest.mark.parametrize('next_s', [990.0, 1060 + MAX_GAP_S + 1])
@@ -160,13 +165,6 @@ def test_early_samples_are_ignored_and_others_are_used(next_s: float) -> None:
     history.add({0: sample(next_s, int(next_s * 10))}, next_s)
     assert (history.read([0]) != before) is due
     assert due is (not 1060 <= next_s < 1087)
-
-
-def test_clearing_discards_everything() -> None:
-    history = observed(every(30, 3))
-    history.clear()
-    assert history.read([0]) == KeptWork((), SPACINGS_S[0], {0: ()})
-    assert history.read([]).span_s == 0
 
 
 @given(st.integers(2, 6 * INTERVALS), st.sampled_from([30.0, 60.0, 90.0, 300.0]))
@@ -199,13 +197,86 @@ def test_restart_makes_the_merged_interval_unknown() -> None:
     assert unknown[0] >= len(kept.by_osd[0]) - 2
 
 
-def test_sample_counts_only_with_its_predecessor() -> None:
-    """An interval whose first sample is missing is unknown."""
-    first: Optional[Sample] = None
-    history = WorkHistory()
-    history.add({0: first}, 1000)
-    history.add({0: sample(1030, 300)}, 1030)
-    history.add({0: sample(1060, 600)}, 1060)
-    first_work, second_work = history.read([0]).by_osd[0]
-    assert first_work.txns is None
-    assert second_work.txns == pytest.approx(300, rel=MAX_ERROR)
+@given(st.floats(LEAST, MOST))
+def test_number_comes_back_within_the_stated_error(value: float) -> None:
+    (code,) = encode([value])
+    assert code != UNKNOWN
+    assert decode(code) == pytest.approx(value, rel=MAX_ERROR)
+
+
+@given(st.floats(0, MOST), st.floats(0, MOST))
+def test_order_is_kept(one: float, other: float) -> None:
+    less, more = encode(sorted((one, other)))
+    assert less <= more
+
+
+def test_numbers_outside_of_the_range_become_its_ends() -> None:
+    least, most, zero = encode([LEAST / 2, MOST * 10, 0])
+    assert decode(least) == decode(zero) == 0.0
+    assert decode(most) == pytest.approx(MOST, rel=MAX_ERROR)
+
+
+@pytest.mark.parametrize('value', [None, math.nan, math.inf, -math.inf, -1.0])
+def test_unknown_stays_unknown(value: float | None) -> None:
+    """A counter that decreased was reset: its difference is not known."""
+    (code,) = encode([value])
+    assert decode(code) is None
+
+
+def counters(writes: int) -> PoolCounters:
+    return PoolCounters(reads=2 * writes, read_bytes=0, writes=writes, write_bytes=4096 * writes)
+
+
+def test_rates_cover_the_same_time_as_those_of_osds() -> None:
+    """Forty seconds are known, and the window reaches back thirty."""
+    history = PoolHistory()
+    for now_s, writes in ((0.0, 0), (10.0, 5000), (20.0, 5100), (30.0, 5200), (40.0, 5300)):
+        history.add({1: counters(writes)}, now_s)
+    assert history.rates() == {1: PoolRates(20.0, 0.0, 10.0, 40960.0)}
+
+
+def test_one_reading_gives_no_rate() -> None:
+    history = PoolHistory()
+    assert history.rates() == {}
+    history.add({1: counters(100)}, 0.0)
+    assert history.rates() == {}
+
+
+def test_pools_with_decreased_or_missing_counters_are_unknown() -> None:
+    history = PoolHistory()
+    history.add({2: counters(100), 3: counters(100)}, 0.0)
+    history.add({1: counters(9), 2: counters(50), 3: counters(110)}, 10.0)
+    assert set(history.rates()) == {3}
+
+
+def test_new_pool_started_at_zero() -> None:
+    """Ids of pools only grow, so a larger one than all before is new."""
+    history = PoolHistory()
+    history.add({3: counters(100)}, 0.0)
+    history.add({3: counters(100), 4: counters(50)}, 10.0)
+    assert history.rates()[4].writes_per_s == 5.0
+
+
+def test_clock_set_back_gives_no_rate() -> None:
+    history = PoolHistory()
+    history.add({1: counters(100)}, 1000.0)
+    history.add({1: counters(200)}, 10.0)
+    assert history.rates() == {}
+    history.add({1: counters(300)}, 20.0)
+    assert history.rates()[1].writes_per_s == 10.0
+
+
+def test_readings_too_close_together_are_skipped() -> None:
+    """They may hold the same reports of the PGs."""
+    history = PoolHistory()
+    history.add({1: counters(100)}, 0.0)
+    history.add({1: counters(100)}, 1.0)
+    assert history.rates() == {}
+
+
+def test_pool_statistics_as_returned_by_the_mgr() -> None:
+    """Names as in `get('df')` of 16.2.15 to 20.2.4; a pool without statistics is absent."""
+    stats = {'rd': 5, 'rd_bytes': 2048, 'wr': 7, 'wr_bytes': 4096, 'stored': 1}
+    df = {'pools': [{'id': 3, 'name': 'rbd', 'stats': stats}, {'id': 4, 'name': 'new'}]}
+    assert parse_pool_counters(df) == {3: PoolCounters(5, 2048, 7, 4096)}
+    assert parse_pool_counters({}) == {}

@@ -69,7 +69,7 @@ def test_process_is_queried_until_its_report_arrives_and_then_never_again(
     for now_s in range(0, 1000, 5):
         watch.refresh(cluster_of(osd(0)), float(now_s))
     assert len(config.asked) == 1 + SETTLE_S / 10
-    running = watch.running(osd(0))
+    running = watch.known.running(osd(0))
     assert running is not None
     assert running[NAME].value == 'a=1'
 
@@ -83,7 +83,7 @@ def test_removed_entry_does_not_make_a_running_process_appear_restarted(
         watch.refresh(cluster_of(osd(0)), now_s)
     config.values[0] = 'the default'
     watch.refresh(cluster_of(osd(0)), 40.0)
-    running = watch.running(osd(0))
+    running = watch.known.running(osd(0))
     assert running is not None
     assert running[NAME].value == 'a=1'
 
@@ -93,10 +93,10 @@ def test_restarted_osd_is_queried_again_and_its_old_answer_hidden(
 ) -> None:
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(0)), 0.0)
-    assert watch.running(osd(0, nonce=2)) is None
+    assert watch.known.running(osd(0, nonce=2)) is None
     config.values[0] = 'a=2'
     watch.refresh(cluster_of(osd(0, nonce=2)), 5.0)
-    running = watch.running(osd(0, nonce=2))
+    running = watch.known.running(osd(0, nonce=2))
     assert running is not None
     assert running[NAME].value == 'a=2'
 
@@ -104,17 +104,17 @@ def test_restarted_osd_is_queried_again_and_its_old_answer_hidden(
 def test_osd_that_is_down_runs_nothing(config: FakeConfig) -> None:
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(0)), 0.0)
-    assert watch.running(osd(0, up=False)) is None
+    assert watch.known.running(osd(0, up=False)) is None
 
 
 def test_osd_without_a_report_is_unknown_and_queried_again(config: FakeConfig) -> None:
     del config.values[1]
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(1)), 0.0)
-    assert watch.running(osd(1)) is None
+    assert watch.known.running(osd(1)) is None
     config.values[1] = 'a=1'
     watch.refresh(cluster_of(osd(1)), 1.0)
-    assert watch.running(osd(1)) is not None
+    assert watch.known.running(osd(1)) is not None
 
 
 def test_answer_survives_a_brief_gap_in_reports_of_the_process(
@@ -125,10 +125,10 @@ def test_answer_survives_a_brief_gap_in_reports_of_the_process(
     watch.refresh(cluster_of(osd(0)), 0)
     del config.values[0]
     watch.refresh(cluster_of(osd(0)), POLL_S)
-    assert watch.running(osd(0)) is not None
+    assert watch.known.running(osd(0)) is not None
     watch.refresh(cluster_of(osd(0, nonce=2)), POLL_S + 1)
-    assert watch.running(osd(0, nonce=2)) is None
-    assert watch.running(osd(0)) is None
+    assert watch.known.running(osd(0, nonce=2)) is None
+    assert watch.known.running(osd(0)) is None
 
 
 def test_changed_entries_are_seen_at_the_next_poll(config: FakeConfig) -> None:
@@ -136,9 +136,9 @@ def test_changed_entries_are_seen_at_the_next_poll(config: FakeConfig) -> None:
     watch.refresh(cluster_of(osd(0)), 0.0)
     config.stored = (ConfigEntry('osd', NAME, 'a=3'),)
     watch.refresh(cluster_of(osd(0)), 5.0)
-    assert not watch.entries
+    assert not watch.known.entries
     watch.refresh(cluster_of(osd(0)), 10.0)
-    assert watch.entries == config.stored
+    assert watch.known.entries == config.stored
 
 
 def test_many_osds_are_queried_over_several_ticks(config: FakeConfig) -> None:
@@ -149,7 +149,7 @@ def test_many_osds_are_queried_over_several_ticks(config: FakeConfig) -> None:
         config.asked.clear()
         watch.refresh(cluster_of(*osds), float(tick))
         assert len(config.asked) == ASKED_PER_TICK
-    assert all(watch.running(o) is not None for o in osds)
+    assert all(watch.known.running(o) is not None for o in osds)
 
 
 def test_equal_options_of_osds_are_one_object(config: FakeConfig) -> None:
@@ -158,7 +158,7 @@ def test_equal_options_of_osds_are_one_object(config: FakeConfig) -> None:
     osds = [osd(i) for i in config.values]
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(*osds), 0.0)
-    one, same, other, same_again = map(watch.running, osds)
+    one, same, other, same_again = map(watch.known.running, osds)
     assert one is same
     assert other is same_again
     assert one != other
@@ -168,7 +168,7 @@ def test_removed_osd_is_dropped(config: FakeConfig) -> None:
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(0), osd(1)), 0.0)
     watch.refresh(cluster_of(osd(0)), 1.0)
-    assert watch.running(replace(osd(1))) is None
+    assert watch.known.running(replace(osd(1))) is None
 
 
 def test_entries_that_did_not_change_stay_the_same_object() -> None:
@@ -177,10 +177,10 @@ def test_entries_that_did_not_change_stay_the_same_object() -> None:
     config.stored = (ConfigEntry('osd', NAME, 'a'),)
     watch = OptionWatch(config, (NAME,))
     watch.refresh(cluster_of(), 0.0)
-    before = watch.entries
+    before = watch.known.entries
     config.stored = (ConfigEntry('osd', NAME, 'a'),)
     watch.refresh(cluster_of(), POLL_S)
-    assert watch.entries is before
+    assert watch.known.entries is before
     config.stored = (ConfigEntry('osd', NAME, 'b'),)
     watch.refresh(cluster_of(), 2 * POLL_S)
-    assert watch.entries == config.stored
+    assert watch.known.entries == config.stored
