@@ -33,8 +33,10 @@ GIB = 1 << 30
 
 #: WAL devices are sized for four memtables of 256 MiB (ceph/ceph#35277).
 WAL_BYTES = GIB
-#: Maximum share of the DB device for the WAL, or for levels 0 and 1, which scale with it.
+#: Share of a DB device that is too small for the usual WAL and levels 0 and 1.
 _WAL_PART_OF_DB = 4
+#: Levels 0 and 1 relative to the WAL, tuned and as in the default of Pacific.
+_OF_TUNED, _OF_DEFAULT = 1.75, 1.25
 #: Most of the gain of small memtables; smaller ones gain a little more. Six of them make a flush of
 #: 96 MiB, near the 128 MiB of 2022.
 _MEMTABLE_BYTES = 16 * MIB
@@ -65,11 +67,10 @@ def wal(situation: Situation) -> tuple[int, str, str]:
             f'{DEEP_DIVE}, New Tuning Candidate; ceph/ceph#35277',
         )
     ]
-    devices = situation.devices
+    devices, few = situation.devices, keeps_default(situation)
+    per_limit = device_bytes_per_limit(4 if few else 64)
     if devices.dedicated_wal and devices.wal_bytes:
-        few = keeps_default(situation)
-        error = calibration().quantities['wal_device_bytes']
-        allocation = error.around(device_bytes_per_limit(4 if few else 64)).high
+        allocation = calibration().quantities['wal_device_bytes'].around(per_limit).high
         # The running limit and the new one share the device.
         beside = 'memtables of a quarter of it' if few else 'memtables as small as these'
         bounds.append(
@@ -83,7 +84,9 @@ def wal(situation: Situation) -> tuple[int, str, str]:
                 RULE,
             )
         )
-    if devices.dedicated_db and devices.db_bytes:
+    # WAL files, level 0 and level 1 of the usual size, as `check` adds them up.
+    usual = (0.0 if devices.dedicated_wal else per_limit) + (_OF_DEFAULT if few else _OF_TUNED)
+    if devices.dedicated_db and devices.db_bytes and devices.db_bytes < usual * WAL_BYTES:
         bounds.append(
             (
                 devices.db_bytes // _WAL_PART_OF_DB,
@@ -116,8 +119,7 @@ _LIMITED_CPU = f'{DEEP_DIVE}, The Effects of Limiting CPU'
 _LZ4 = 'D. A. Parkes, We Tested RocksDB LZ4 Compression in IBM Storage Ceph, 2025; ceph/ceph#53343'
 _GUIDE = 'RocksDB Tuning Guide, Level Style Compaction'
 
-_TRIGGER = 8
-_MULTIPLIER = 8
+_TRIGGER = _MULTIPLIER = 8
 _JOBS = 4
 
 

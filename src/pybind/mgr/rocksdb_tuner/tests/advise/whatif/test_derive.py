@@ -14,7 +14,8 @@ from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.lsm.levels import TreeOptions, options_of, tree_options
 from rocksdb_tuner.lsm.records import Devices
-from rocksdb_tuner.options.checks import safe_to_apply
+from rocksdb_tuner.options.checks import check, safe_to_apply
+from rocksdb_tuner.options.hardware import Hardware
 from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
 from rocksdb_tuner.options.sharding import columns
 from rocksdb_tuner.options.syntax import parse
@@ -148,14 +149,6 @@ def test_two_cores_get_the_default_of_their_own_release(
         assert {change.option for change in derived.differences} <= {'max_background_jobs'}
 
 
-def test_small_wal_device_limits_the_wal_and_its_dependents() -> None:
-    devices = Devices(dedicated_wal=True, wal_bytes=500 * MIB)
-    found = shape(Situation(REEF, devices=devices))
-    assert found.max_total_wal_bytes == 256 * MIB
-    assert found.flush_bytes == 24 * MIB
-    assert found.level_base_bytes == 256 * MIB
-
-
 def test_small_db_device_limits_the_wal_dependents_despite_a_wal_device() -> None:
     devices = Devices(dedicated_db=True, db_bytes=GIB, dedicated_wal=True, wal_bytes=10 * GIB)
     situation = Situation(REEF, devices=devices)
@@ -212,3 +205,20 @@ def test_more_of_anything_makes_nothing_smaller(
     assert large.flush_bytes >= small.flush_bytes
     assert large.level_base_bytes >= small.level_base_bytes
     assert large.max_background_jobs >= small.max_background_jobs
+
+
+@pytest.mark.parametrize('dedicated_wal', [False, True])
+@given(db_mib=st.integers(512, 8192))
+def test_sizes_differ_from_the_later_default_only_where_check_objects_to_them(
+    dedicated_wal: bool, db_mib: int
+) -> None:
+    devices = Devices(
+        dedicated_db=True,
+        dedicated_wal=dedicated_wal,
+        db_bytes=db_mib * MIB,
+        wal_bytes=8 * GIB if dedicated_wal else None,
+    )
+    hardware = Hardware(db_device_bytes=devices.db_bytes, wal_device_bytes=devices.wal_bytes)
+    rules = {p.rule for p in check(TENTACLE.default_options, '7.9', hardware).problems}
+    differs = derive(Situation(TENTACLE, devices=devices)).equals is None
+    assert differs == bool(rules & {'levels-beyond-device', 'wal-beyond-device'})
