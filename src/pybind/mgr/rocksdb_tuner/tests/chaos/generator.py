@@ -190,10 +190,8 @@ _HARD_TO_RESTORE = (
     ),
     (_aimed(ChaosEvent.ABORT, Moment.RECOVER_RESTARTING),),
     (
-        _aimed(ChaosEvent.REFUSES_RM, Moment.RESTARTING),
         _aimed(ChaosEvent.ROLLBACK, Moment.RESTARTING, 2),
         _aimed(ChaosEvent.ABORT, Moment.BACK_ENTRIES),
-        Planned(ChaosEvent.MONITORS_BACK, 5, None, None, follows=True),
     ),
     (
         _aimed(ChaosEvent.ROLLBACK, Moment.RESTARTING, 2),
@@ -254,6 +252,7 @@ _ENDS_WITH = {
     ChaosEvent.REFUSES_SET: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_RM: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_DUMP: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_GET: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_OK_TO_STOP: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_VERSIONS: ChaosEvent.MONITORS_BACK,
     ChaosEvent.MONITORS_SLOW: ChaosEvent.MONITORS_BACK,

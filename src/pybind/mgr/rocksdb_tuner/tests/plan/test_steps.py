@@ -69,6 +69,23 @@ def test_whatever_happens_the_canary_is_as_typical_as_a_new_one_would_be(
     assert canary in typical or not typical or canary == canary_first(dict(change().places), now)[0]
 
 
+@pytest.mark.parametrize('iops', [0.0, 1000.0])
+def test_canary_that_is_no_longer_typical_is_replaced(iops: float) -> None:
+    shown = ShownSteps()
+    first = shown.of(change(), even(100.0, osd4=90.0))
+    assert first.order[0] == 4
+    then = shown.of(change(), even(100.0, osd4=iops))
+    assert then.order[0] != 4
+
+
+def test_plans_not_requested_recently_are_dropped() -> None:
+    shown = ShownSteps()
+    shown.of(change(), even(100.0, osd4=90.0))
+    for number in range(32):
+        shown.of(change(f'ttl={number}'), even(100.0))
+    assert shown.of(change(), even(100.0, osd7=80.0)).order[0] == 7
+
+
 def test_few_typical_osds_keep_their_places() -> None:
     """No plan has more controls than there are other typical OSDs."""
     most = limits().most_controls

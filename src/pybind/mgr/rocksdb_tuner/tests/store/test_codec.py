@@ -172,6 +172,11 @@ def test_unprintable_value_is_named_by_its_type() -> None:
         decode(Leaf, {'name': deep})
 
 
+def test_whole_number_is_read_where_a_fraction_may_be() -> None:
+    document = {**encode(tree()), 'numbers': [3, 0.5]}
+    assert decode(Tree, document).numbers == (3.0, 0.5)
+
+
 def test_unknown_names_are_ignored() -> None:
     assert decode(Leaf, {**encode(Leaf('a')), 'color': 1}) == Leaf('a')
 
