@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
+from rocksdb_tuner.judge.evidence import Evidence
 from rocksdb_tuner.judge.records import (
     Effect,
     Inconclusive,
@@ -319,44 +315,7 @@ def test_rollout_without_osds_is_invalid() -> None:
         decode_state(as_text(empty))
 
 
-def test_any_damage_is_detected_or_harmless() -> None:
-    """Twenty characters anywhere replaced by any others."""
-    drawn = random.Random(4)
-    text = as_text(example())
-    for _ in range(400):
-        start = drawn.randrange(len(text))
-        end = min(len(text), start + drawn.randrange(20))
-        junk = ''.join(drawn.choice('0123456789"{}[],:xn-.') for _ in range(drawn.randrange(8)))
-        with suppress(StoredStateError):
-            assert decode_state(text[:start] + junk + text[end:]).request.order
-
-
 # -- what a verdict is made of
-
-_FIGURES = st.none() | st.floats(1e-6, 1e12).map(lambda value: float(f'{value:.5g}'))
-
-
-@given(
-    st.lists(st.integers(0, 4000), min_size=1, max_size=9, unique=True),
-    st.integers(0, 4),
-    st.integers(1, 9),
-    st.data(),
-)
-def test_evidence_that_was_written_is_read_back(
-    osds: list[int], count: int, changed: int, data: st.DataObject
-) -> None:
-    def blocks() -> tuple[Block, ...]:
-        return tuple(
-            Block({n: Measured(*(data.draw(_FIGURES) for _ in Measured._fields)) for n in osds})
-            for _ in range(count)
-        )
-
-    written = Evidence(
-        'r7', count, tuple(osds[:changed]), tuple(osds[changed:]), 30.0, blocks(), blocks()
-    )
-    store = FakeStore()
-    RolloutStorage(store).save_evidence((written,))
-    assert RolloutStorage(store).load_evidence() == (written,)
 
 
 @pytest.mark.parametrize(
