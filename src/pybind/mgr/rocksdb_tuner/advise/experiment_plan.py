@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Optional, Union
 
 from ..judge.arms import Arm
@@ -16,7 +16,6 @@ from ..judge.evidence import Block
 from ..judge.noise import (
     LEAST_OSDS,
     MeasuredNoise,
-    Noise,
     history_blocks,
     measured_noise,
     undisturbed,
@@ -182,7 +181,8 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
         arms=arms,
         objective=objective,
         block_s=block_s,
-        settle_s=0.0,
+        warm_up_s=max(limits().warm_up_s, fill or 0.0),
+        restart_s=TYPICAL_RESTART_S,
         min_effect=question.min_effect,
         max_duration_s=question.max_duration_s,
         share=grounds.share,
@@ -195,7 +195,11 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
         for signal in needed
         if (noise := measured_noise(signal.name, blocks)) is not None
     }
-    plan = never or _planned(similar_by(case, kept, noises.get(objective)), terms, noises, fill)
+    plan = never or plan_experiment(
+        similar_by(case, kept, noises.get(objective)),
+        terms,
+        {name: noise.group for name, noise in noises.items()},
+    )
     return PlannedExperiment(
         who=group.who,
         arms=arms if isinstance(plan, Refusal) else plan.arms,
@@ -318,21 +322,3 @@ def _blocks(kept: KeptWork, block_s: float, objective: str) -> tuple[Block, ...]
         f'{format_duration(least * block_s)}, in blocks of {format_duration(block_s)} without '
         f'restarts of OSDs: try again in {format_duration((least - known) * block_s)}',
     )
-
-
-def _planned(
-    candidates: Sequence[Candidate],
-    terms: Terms,
-    noises: Mapping[str, MeasuredNoise],
-    fill: Optional[float],
-) -> Union[ExperimentPlan, Refusal]:
-    """The settle time grows with the number of OSDs that restart."""
-    of_group: Mapping[str, Noise] = {name: noise.group for name, noise in noises.items()}
-    changed = len(terms.arms) * experiment_limits().least_arm_osds
-    warm_up_s = max(limits().warm_up_s, fill or 0.0)
-    while True:
-        settled = replace(terms, settle_s=changed * TYPICAL_RESTART_S + warm_up_s)
-        found = plan_experiment(candidates, settled, of_group)
-        if isinstance(found, Refusal) or len(found.changed) <= changed:
-            return found
-        changed = len(found.changed)

@@ -36,6 +36,10 @@ class Shape(NamedTuple):
     #: Of the baseline, and after the change.
     blocks: int
 
+    @property
+    def changed(self) -> int:
+        return self.arms * self.arm_osds
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -46,16 +50,18 @@ class Terms:
     objective: str
     #: At least three fill times of the slowest option string.
     block_s: float
-    #: Restart and warm-up of the OSDs.
-    settle_s: float
+    #: Of the last OSD that restarts.
+    warm_up_s: float
+    #: Restart of one OSD.
+    restart_s: float = 0.0
     min_effect: float = 0.1
     max_duration_s: float = 43200.0
     #: Maximum share of the group in arms.
     share: float = 0.25
 
-    @property
-    def settle_blocks(self) -> int:
-        return math.ceil(self.settle_s / self.block_s)
+    def settle_blocks(self, changed: int) -> int:
+        """Between the baseline and the first block: so many OSDs restart."""
+        return math.ceil((changed * self.restart_s + self.warm_up_s) / self.block_s)
 
 
 @dataclass(frozen=True)
@@ -145,13 +151,10 @@ def _detectable(shape: Shape, blocks: int, noise: Noise, rate: float, power: flo
 def plan_experiment(
     candidates: Sequence[Candidate], terms: Terms, noises: Mapping[str, Noise]
 ) -> Union[ExperimentPlan, Refusal]:
-    """Plan an experiment on ``candidates``, all OSDs of the group.
+    """Plan an experiment on ``candidates``, all OSDs of a group that is not `too_small`.
 
     ``noises`` has the objective and the signals that end an unsafe arm early.
     """
-    small = too_small(len(candidates), terms)
-    if small is not None:
-        return small
     if terms.objective not in noises:
         return Refusal(f'the noise of {terms.objective} is unknown')
     arms, ordered = len(terms.arms), usable(candidates)
@@ -169,7 +172,7 @@ def plan_experiment(
                 tuple(replace(arm, osds=osds) for arm, osds in zip(terms.arms, chosen.columns)),
                 chosen.controls,
                 shape.blocks,
-                terms.settle_blocks,
+                terms.settle_blocks(shape.changed),
                 terms.block_s,
                 detectable(shape, noises[terms.objective]),
                 unsafe_detectable(shape, noises, terms.objective),
@@ -187,8 +190,6 @@ def too_small(osds: int, terms: Terms) -> Optional[Refusal]:
     """Why a group of this size has no room for the arms, whatever its noise; None if it has."""
     arms = len(terms.arms)
     least = experiment_limits().least_arm_osds
-    if not arms:
-        return Refusal('no arms are given')
     if int(osds * terms.share) // arms >= least:
         return None
     return Refusal(
@@ -204,17 +205,18 @@ def _controls(alike: int, arms: int, arm_osds: int) -> int:
     return found if found >= arm_osds else 0
 
 
-def _longest(terms: Terms, within_s: float) -> int:
-    """Blocks of the baseline, and as many after the change."""
-    return (int(within_s / terms.block_s) - terms.settle_blocks) // 2
+def _longest(arm_osds: int, controls: int, terms: Terms, within_s: float) -> Shape:
+    shape = Shape(len(terms.arms), arm_osds, controls, 0)
+    blocks = int(within_s / terms.block_s) - terms.settle_blocks(shape.changed)
+    return shape._replace(blocks=blocks // 2)
 
 
 def _shortest(
     arm_osds: int, controls: int, terms: Terms, noises: Mapping[str, Noise], within_s: float
 ) -> Optional[Shape]:
     """The shortest sufficient shape; None if there is none within ``within_s``."""
-    low, high = experiment_limits().unsafe_blocks, _longest(terms, within_s)
-    shape = Shape(len(terms.arms), arm_osds, controls, high)
+    shape = _longest(arm_osds, controls, terms, within_s)
+    low, high = experiment_limits().unsafe_blocks, shape.blocks
     if high < low or not _suffices(shape, terms, noises):
         return None
     while low < high:
@@ -235,7 +237,7 @@ def _too_imprecise(
     arm_osds: int, controls: int, terms: Terms, noises: Mapping[str, Noise]
 ) -> Refusal:
     limits, arms = experiment_limits(), len(terms.arms)
-    longest = Shape(arms, arm_osds, controls, _longest(terms, terms.max_duration_s))
+    longest = _longest(arm_osds, controls, terms, terms.max_duration_s)
     effect = soon = wider = None
     if longest.blocks < limits.unsafe_blocks:
         reason = 'the time is too short for a baseline and as much again'
@@ -265,7 +267,9 @@ def _too_imprecise(
         _if_finite(effect),
         _if_finite(soon),
         None if more is None else _group(arms * more, terms),
-        None if longer is None else (2 * longer.blocks + terms.settle_blocks) * terms.block_s,
+        None
+        if longer is None
+        else (2 * longer.blocks + terms.settle_blocks(longer.changed)) * terms.block_s,
         wider,
     )
 

@@ -62,12 +62,10 @@ def transitions(before: Optional[ExperimentState], after: ExperimentState) -> It
 
 def _of_leg(before: ExperimentState, after: ExperimentState) -> Iterator[Line]:
     leg = after.leg
-    if leg is None:
-        return
-    if after.legs != before.legs:
+    if leg is not None and after.legs != before.legs:
         yield Line(f'OSD(s) {format_ids(leg.request.order)} {_LEGS[after.stage]}')
     # Same number of legs: the leg is the same, and its phases are the experiment's.
-    elif before.leg is not None:
+    elif leg is not None and before.leg is not None:
         yield from osd_transitions(before.leg, leg)
 
 

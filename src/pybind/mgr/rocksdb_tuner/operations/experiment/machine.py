@@ -66,9 +66,10 @@ class ExperimentMachine:
     def step(
         self, state: ExperimentState, view: View, now_s: float
     ) -> Step[ExperimentState, Action]:
-        """The next state and action. ``now_s`` (since the epoch) only timestamps the state."""
-        if state.ended:
-            return Step(state)
+        """The next state and action of an experiment that has not ended.
+
+        ``now_s`` (since the epoch) only timestamps the state.
+        """
         seen = view.cluster
         actions: tuple[Action, ...] = ()
         if seen.watched_s < self.rollouts.limits.observe_first_s:

@@ -1,4 +1,4 @@
-"""Arms compared with controls and each other: what can be concluded, and what cannot."""
+"""Arms compared with controls and each other, and what is concluded from that."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import math
 import random
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Optional
 
 import pytest
 
 from rocksdb_tuner.judge.arms import (
+    Answer,
     Arm,
     Comparison,
+    Conclusion,
     Contrast,
     Observed,
     compare,
+    conclude,
     event_rate,
     guard_rate,
     objective_rate,
@@ -48,7 +51,7 @@ def block(rng: random.Random, effects: Mapping[str, float]) -> Block:
     )
 
 
-def observed(effects: Mapping[str, float], blocks: int = 4, seed: int = 1) -> Observed:
+def measured(effects: Mapping[str, float], blocks: int = 4, seed: int = 1) -> Observed:
     rng = random.Random(seed)
     before = tuple(block(rng, {}) for _ in range(blocks))
     after = tuple(block(rng, effects) for _ in range(blocks))
@@ -78,7 +81,7 @@ def dropped(found: Comparison) -> dict[str, list[str]]:
 
 def test_better_and_equal_are_distinguished() -> None:
     """An arm that is 20% better, and one without an effect."""
-    found = compare(observed({'a': -0.2}))
+    found = compare(measured({'a': -0.2}))
     assert effects(found) == {'a': Effect.BETTER, 'b': Effect.SAME}
     assert found.pairs['a', 'b'].below
     assert (found.pairs['b', 'a'].low or 0.0) > 0
@@ -93,17 +96,17 @@ def test_better_and_equal_are_distinguished() -> None:
 
 def test_only_worse_arms_are_dropped() -> None:
     """Worse by more than the tolerance, in the objective or in a guard."""
-    found = compare(observed({'b': 0.2}))
+    found = compare(measured({'b': 0.2}))
     assert dropped(found) == {'a': [], 'b': [OBJECTIVE]}
-    guarded = compare(replace(observed({'b': 0.2}), objective='op_w_latency_ms'))
+    guarded = compare(replace(measured({'b': 0.2}), objective='op_w_latency_ms'))
     assert dropped(guarded) == {'a': [], 'b': [OBJECTIVE]}
     assert effects(guarded)['a'] is Effect.SAME
-    guarded = compare(replace(observed({'a': -0.2}), objective='op_w_latency_ms'))
+    guarded = compare(replace(measured({'a': -0.2}), objective='op_w_latency_ms'))
     assert effects(guarded)['a'] is Effect.BETTER
 
 
 def test_dropped_arm_keeps_its_result() -> None:
-    seen = observed({'b': 0.2}, blocks=8)
+    seen = measured({'b': 0.2}, blocks=8)
     first = compare(replace(seen, after=seen.after[:3]))
     later = compare(replace(seen, arms=first.arms))
     assert later.arms[1] == first.arms[1]
@@ -115,7 +118,7 @@ def test_dropped_arm_keeps_its_result() -> None:
 
 def test_tolerated_change_is_not_worse() -> None:
     """5% is above nothing with certainty, and below the tolerance."""
-    found = compare(observed({'a': 0.05}, blocks=8))
+    found = compare(measured({'a': 0.05}, blocks=8))
     assert found.arms[0].gain is not None
     assert (found.arms[0].gain.low or 0.0) > 0
     assert not found.arms[0].dropped
@@ -123,13 +126,13 @@ def test_tolerated_change_is_not_worse() -> None:
 
 def test_effect_between_zero_and_the_minimum_is_unclear() -> None:
     """8% worse: no gain, not the same with certainty, and tolerated."""
-    found = compare(observed({'a': 0.085}))
+    found = compare(measured({'a': 0.085}))
     assert effects(found)['a'] is Effect.UNCLEAR
 
 
 def test_unmeasured_signal_gives_no_result() -> None:
     """Unknown is not the same."""
-    found = compare(observed({}))
+    found = compare(measured({}))
     assert effects(found, 'db_used_bytes') == {'a': Effect.UNCLEAR, 'b': Effect.UNCLEAR}
     assert effects(found, 'slow_ops') == {'a': Effect.SAME, 'b': Effect.SAME}
     assert effects(found, 'slow_commits') == {'a': Effect.UNCLEAR, 'b': Effect.UNCLEAR}
@@ -137,7 +140,7 @@ def test_unmeasured_signal_gives_no_result() -> None:
 
 def test_arm_with_one_osd_left_is_not_separated_from_the_osd() -> None:
     """Nor is one whose OSD has no baseline."""
-    seen = observed({'a': -0.2})
+    seen = measured({'a': -0.2})
     for left in (without(seen, (0,), 'before'), without(seen, (0,), 'after')):
         found = compare(left)
         assert found.arms[0].gain is None
@@ -147,13 +150,13 @@ def test_arm_with_one_osd_left_is_not_separated_from_the_osd() -> None:
 
 def test_blocks_with_fewer_than_two_controls_do_not_count() -> None:
     """Without them there is nothing to compare with."""
-    assert compare(without(observed({}), CONTROLS[1:], 'after')).arms[0].gain is None
-    assert compare(without(observed({}), CONTROLS, 'before')).pairs == {}
+    assert compare(without(measured({}), CONTROLS[1:], 'after')).arms[0].gain is None
+    assert compare(without(measured({}), CONTROLS, 'before')).pairs == {}
 
 
 def test_too_few_osds_bound_nothing() -> None:
     """An estimate without an interval decides nothing."""
-    found = replace(observed({'a': 0.5}), arms=ARMS[:1], controls=(4, 5))
+    found = replace(measured({'a': 0.5}), arms=ARMS[:1], controls=(4, 5))
     result = compare(found)
     gain = result.arms[0].gain
     assert gain is not None
@@ -172,7 +175,7 @@ def test_too_few_osds_bound_nothing() -> None:
 
 def test_missing_values_of_controls_do_not_move_the_others() -> None:
     """A control with another level that reports in some blocks only."""
-    found = observed({}, blocks=6)
+    found = measured({}, blocks=6)
     high = tuple(
         Block({**b.by_osd, 4: Measured(kv_sync_ms_per_txn=90.0) if i % 2 else NOTHING})
         for i, b in enumerate(found.after)
@@ -192,7 +195,7 @@ def test_slow_requests_of_one_arm_drop_it() -> None:
             for b in blocks
         )
 
-    found = observed({}, blocks=8)
+    found = measured({}, blocks=8)
     bad = compare(replace(found, after=slow((0, 1), found.after)))
     assert effects(bad, 'slow_ops') == {'a': Effect.WORSE, 'b': Effect.SAME}
     assert dropped(bad) == {'a': ['slow_ops'], 'b': []}
@@ -242,7 +245,7 @@ def test_equivalence_is_within_the_least_effect_on_both_sides() -> None:
 
 def test_interval_beyond_any_measure_is_unbounded() -> None:
     """OSDs of an arm that differ without limit."""
-    found = observed({})
+    found = measured({})
     wild = tuple(
         Block({n: m._replace(kv_sync_ms_per_txn=1e9 ** (n % 2)) for n, m in b.by_osd.items()})
         for b in found.after
@@ -250,3 +253,103 @@ def test_interval_beyond_any_measure_is_unbounded() -> None:
     gain = compare(replace(found, after=wild)).arms[0].gain
     assert gain is not None
     assert (gain.low, gain.high, gain.furthest) == (None, None, None)
+
+
+# -- conclusions
+
+#: Contrasts by their conclusion.
+BETTER = Contrast(-0.2, -0.25, -0.15)
+SAME = Contrast(0.0, -0.05, 0.05)
+UNCLEAR = Contrast(-0.05, -0.2, 0.1)
+NOT_BETTER = Contrast(0.1, -0.05, 0.25)
+UNBOUNDED = Contrast(-0.1)
+
+
+def arm(name: str, gain: Optional[Contrast], dropped: bool = False) -> Arm:
+    return Arm(name, '', gain=gain, dropped_after=1 if dropped else None)
+
+
+def compared(*arms: Arm, lead: Contrast = BETTER, blocks: int = 3) -> Comparison:
+    names = [a.name for a in arms]
+    return Comparison(arms, {(a, b): lead for a in names for b in names if a != b}, blocks)
+
+
+def concluded(comparison: Comparison, over: bool = False) -> Optional[Conclusion]:
+    return conclude(comparison, 0.1, over)
+
+
+def answer(comparison: Comparison, over: bool = False) -> Optional[Answer]:
+    found = concluded(comparison, over)
+    return None if found is None else found.answer
+
+
+def test_clear_winner_ends_the_experiment_at_once() -> None:
+    """Better than the old set, and ahead of the runner-up."""
+    found = concluded(compared(arm('a', SAME), arm('b', BETTER)))
+    assert found == Conclusion(Answer.WINNER, 'b', 'a', BETTER)
+    assert concluded(compared(arm('a', BETTER))) == Conclusion(Answer.WINNER, 'a')
+
+
+def test_first_blocks_conclude_nothing_before_the_end() -> None:
+    early = compared(arm('a', BETTER), blocks=2)
+    assert answer(early) is None
+    assert answer(early, over=True) is Answer.WINNER
+    assert conclude(None, 0.1, over=False) is None
+    assert conclude(None, 0.1, over=True) == Conclusion(Answer.UNCLEAR)
+
+
+def test_equally_good_runner_up_does_not_delay_the_winner() -> None:
+    """A difference below the least effect is none."""
+    assert answer(compared(arm('a', BETTER), arm('b', BETTER), lead=SAME)) is Answer.WINNER
+
+
+def test_experiment_continues_until_the_best_arm_is_known() -> None:
+    """A lead that is not certain waits for the end."""
+    close = compared(arm('a', BETTER), arm('b', UNCLEAR), lead=UNCLEAR)
+    assert answer(close) is None
+    found = concluded(close, over=True)
+    assert found is not None
+    assert (found.answer, found.winner, found.lead) == (Answer.WINNER, 'a', UNCLEAR)
+
+
+def test_no_difference_is_a_result_with_a_bound() -> None:
+    """Equivalence of all that are left."""
+    found = concluded(compared(arm('a', SAME), arm('b', SAME)))
+    assert found == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))
+
+
+def test_no_possible_improvement_is_a_result() -> None:
+    """Each is the same or worse, or all have ended."""
+    assert answer(compared(arm('a', SAME), arm('b', NOT_BETTER))) is Answer.NO_GAIN
+    assert answer(compared(arm('a', BETTER, dropped=True))) is Answer.NO_GAIN
+
+
+def test_minimum_gain_is_a_share_of_the_old_figure() -> None:
+    """10% less work is a factor of 1.1: both sides are logarithms."""
+    least = math.log1p(0.1)
+    for low, excluded in ((-0.999 * least, True), (-least, False), (-1.02 * least, False)):
+        found = compared(arm('a', Contrast(0.05, low, 0.25)))
+        assert (answer(found) is Answer.NO_GAIN) == excluded, low
+
+
+def test_inconclusive_is_a_result_only_at_the_end() -> None:
+    """Any unbounded one."""
+    for gain in (UNCLEAR, UNBOUNDED, None):
+        found = compared(arm('a', gain), arm('b', None))
+        assert answer(found) is None
+        assert answer(found, over=True) is Answer.UNCLEAR
+
+
+def test_arm_without_known_effect_does_not_prevent_a_winner_at_the_end() -> None:
+    """The unknown arm holds it up until then."""
+    found = Comparison((arm('a', BETTER), arm('b', None)), {}, 3)
+    assert answer(found) is None
+    reported = concluded(found, over=True)
+    assert reported is not None
+    assert (reported.winner, reported.runner_up, reported.lead) == ('a', None, None)
+
+
+def test_dropped_arm_does_not_win() -> None:
+    """However well it does in the objective."""
+    found = compared(arm('a', BETTER, dropped=True), arm('c', SAME))
+    assert concluded(found) == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))

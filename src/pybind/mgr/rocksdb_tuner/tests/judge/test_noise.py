@@ -1,14 +1,16 @@
-"""How the noise of a group is measured before an experiment is planned on it."""
+"""How the noise of a group is measured before a plan, and the blocks of its history for that."""
 
 from __future__ import annotations
 
 import math
 import random
+from typing import Optional
 
 import pytest
 
 from rocksdb_tuner.judge.evidence import NOTHING, Block, Measured
-from rocksdb_tuner.judge.noise import Noise, measured_noise
+from rocksdb_tuner.judge.noise import Noise, history_blocks, measured_noise, undisturbed
+from rocksdb_tuner.observe.load_history import KeptWork, Work
 
 SIGNAL = 'op_w_latency_ms'
 
@@ -69,3 +71,77 @@ def test_too_few_blocks_or_osds_give_no_noise() -> None:
 def test_mean_of_more_blocks_varies_less_except_for_persistent_noise() -> None:
     """The variance of a period."""
     assert Noise(0.2, 0.1).variance(4) == pytest.approx(0.02)
+
+
+# -- blocks of the history
+
+KV_SYNC = 'kv_sync_ms_per_txn'
+UNKNOWN = Work(*(None for _ in Work._fields))
+
+
+def work(kv_sync_s: float = 0.6, txns: float = 300.0) -> Work:
+    return Work(kv_sync_s, txns, 100.0, 0.5, 3000.0, 7e9)
+
+
+def kept(rows: dict[int, list[Work]], step_s: float = 30.0) -> KeptWork:
+    count = max(map(len, rows.values()))
+    times_s = tuple(1000 + step_s * number for number in range(count + 1))
+    return KeptWork(times_s, step_s, {n: tuple(row) for n, row in rows.items()})
+
+
+def test_block_has_the_means_of_its_intervals() -> None:
+    found = history_blocks(kept({0: [work(), work(1.2), work(0.3), work(0.3)]}), 60)
+    assert [block.of(0).kv_sync_ms_per_txn for block in found] == pytest.approx([3.0, 1.0])
+    first = found[0].of(0)
+    assert first.op_w_latency_ms == pytest.approx(5.0)
+    assert first.db_bytes_per_txn == pytest.approx(10.0)
+    assert first.db_used_bytes == 7e9
+    assert (first.slow_ops, first.slow_commits, first.flushed) == (None, None, None)
+
+
+def test_blocks_end_with_the_history_and_drop_the_oldest_remainder() -> None:
+    found = history_blocks(kept({0: [work(9.0), work(), work()]}), 60)
+    assert [block.of(0).kv_sync_ms_per_txn for block in found] == pytest.approx([2.0])
+    assert history_blocks(kept({0: []}), 60) == ()
+    assert history_blocks(KeptWork((), 30, {0: ()}), 60) == ()
+
+
+@pytest.mark.parametrize(
+    ('intervals', 'expected'),
+    [
+        ([work(), UNKNOWN], None),
+        ([work(txns=24), work(txns=25)], None),
+        ([work(0.1, 25), work(0.1, 25)], 4.0),
+        ([work()._replace(kv_sync_s=None), work()], None),
+    ],
+)
+def test_mean_over_a_restart_or_few_writes_is_unknown(
+    intervals: list[Work], expected: Optional[float]
+) -> None:
+    found = history_blocks(kept({0: intervals}), 60)[0].of(0)
+    value = found.kv_sync_ms_per_txn
+    assert value is None if expected is None else value == pytest.approx(expected)
+
+
+def test_longest_undisturbed_history_is_used() -> None:
+    """A restart of most OSDs ends it; one of many OSDs is left out instead."""
+    steady = [work()] * 12
+    most = {n: [*[UNKNOWN] * 3, *[work()] * 9] for n in range(4)}
+    found = history_blocks(kept({**most, 9: steady}), 30)
+    assert len(undisturbed(found, [KV_SYNC], 4)) == 9
+    one = dict.fromkeys(range(20), steady) | {20: [*[work()] * 5, UNKNOWN, *[work()] * 6]}
+    found = history_blocks(kept(one), 30)
+    assert len(undisturbed(found, [KV_SYNC], 4)) == 12
+    noise = measured_noise(KV_SYNC, undisturbed(found, [KV_SYNC], 4))
+    assert noise is not None
+    assert 20 not in noise.by_osd
+
+
+def test_short_history_or_few_osds_give_no_blocks() -> None:
+    found = history_blocks(kept({n: [work()] * 5 for n in range(3)}), 30)
+    assert len(undisturbed(found, [KV_SYNC], 5)) == 5
+    assert undisturbed(found, [KV_SYNC], 6) == ()
+    two = history_blocks(kept({n: [work()] * 5 for n in range(2)}), 30)
+    assert undisturbed(two, [KV_SYNC], 2) == ()
+    idle = history_blocks(kept({n: [work(txns=1)] * 5 for n in range(9)}), 30)
+    assert undisturbed(idle, [KV_SYNC], 2) == ()

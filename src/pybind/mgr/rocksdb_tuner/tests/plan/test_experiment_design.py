@@ -23,6 +23,7 @@ from rocksdb_tuner.plan.experiment_design import (
     Terms,
     detectable,
     plan_experiment,
+    too_small,
     unsafe_detectable,
 )
 from rocksdb_tuner.plan.order import Candidate, choose, usable
@@ -156,14 +157,14 @@ def test_diverging_osds_cannot_be_planned() -> None:
 
 def test_groups_that_are_too_small_are_refused() -> None:
     """A quarter of them has to hold all arms."""
-    found = refused(15)
+    assert too_small(16, TERMS) is None
+    found = too_small(15, TERMS)
+    assert found is not None
     assert found.osds == 16
     assert '25%' in found.reason
 
 
-def test_nothing_to_plan_without_arms_or_noise() -> None:
-    """The message has the missing part."""
-    assert refused(24, replace(TERMS, arms=())).reason == 'no arms are given'
+def test_nothing_to_plan_without_noise() -> None:
     found = plan_experiment(group(24), TERMS, {})
     assert isinstance(found, Refusal)
     assert found.reason == 'the noise of kv_sync_ms_per_txn is unknown'

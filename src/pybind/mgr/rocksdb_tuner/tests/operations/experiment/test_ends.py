@@ -51,18 +51,6 @@ def test_better_string_is_found_and_everything_restored(run: ExperimentRun) -> N
     assert [record.rollout_id for record in run.driver.history] == ['E1']
 
 
-def test_arms_with_small_differences_end_as_no_difference(run: ExperimentRun) -> None:
-    run.clients.factors = {}
-    run.begin(
-        request(
-            plan(('same',), columns=((0, 3, 6),), controls=(4, 5, 7, 8), blocks=8), min_effect=0.5
-        )
-    )
-    state = run.finish()
-    assert state.conclusion is not None
-    assert state.conclusion.answer is Answer.NO_DIFFERENCE
-
-
 def test_inconclusive_result_is_unclear(run: ExperimentRun) -> None:
     """No client writes: nothing is measured, and the plan is followed to its end."""
     run.clients.writes_per_s = 0
