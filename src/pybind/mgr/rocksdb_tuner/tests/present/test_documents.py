@@ -177,13 +177,6 @@ def test_rollouts_of_every_kind_match_their_schema(rollout: Any) -> None:
     validator('status').validate(json.loads(status))
 
 
-def test_single_finding_equals_its_list_entry() -> None:
-    snapshot = samples.small_cluster()
-    every = json.loads(views.show('findings', snapshot))
-    for found in every:
-        assert json.loads(views.show('finding', findings_named(snapshot, found['id']))) == [found]
-
-
 def test_all_profiles_match_their_schema() -> None:
     validator('profile-ls').validate(document('profile-ls'))
     for profile in profiles():
@@ -375,10 +368,6 @@ def test_numbers_are_rounded_without_losing_meaning() -> None:
     assert row['kv_sync_ms'] == 0.731235
     assert row['write_iops'] == 271.123
     assert row['db_used_bytes'] == 1288490188
-
-
-def test_findings_are_ordered_worst_first() -> None:
-    assert [f['severity'] for f in document('findings')] == ['error', 'warning', 'info']
 
 
 def test_osd_detail_has_only_data_of_this_osd() -> None:
