@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from built_packages import build
 from harness import CephadmCluster, Cluster, ClusterSpec, Progress, cephadm_image
 from harness.client import wait_until
 from harness.layout import CHECKOUT
@@ -154,8 +153,7 @@ def test_memory_target_for_a_host_is_the_one_that_counts(
     cluster: CephadmCluster, tuner: ModuleClient
 ) -> None:
     """As cephadm sets it (osd_memory_target_autotune)."""
-    hosts = {row['host'] for row in tuner.osds()}
-    for host in hosts:
+    for host in {row['host'] for row in tuner.osds()}:
         cluster.ceph('config', 'set', f'osd/host:{host}', 'osd_memory_target', '1200000000')
     tuner.wait_for(
         lambda: 'target 1.1 GiB' in tuner.plain('osd', '0'), 300, 'the memory target', every_s=5
@@ -288,7 +286,8 @@ def test_uninstalled_from_the_mounts_it_comes_by_image_and_only_managers_restart
         cephadm_image.ceph_image(cluster.release),
     ).stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
-        tarball = build().tarball
+        subprocess.run(['make', '-s', 'dist'], cwd=CHECKOUT, check=True)
+        (tarball,) = (CHECKOUT / 'build/packages').glob('ceph-rocksdb-tuner-*.tar.gz')
         subprocess.run(['tar', '-xzf', str(tarball), '-C', folder], check=True)
         context = Path(folder, tarball.name.removesuffix('.tar.gz'))
         podman.run(
