@@ -292,11 +292,12 @@ class CephadmCluster(Cluster):
         podman = self.podman
         if podman.host.has_program('podman'):
             podman.run('rm', '-f', '-i', '-t', '0', '-v', self._container)
-            podman.leave()
         for device in self._devices():
             podman.host.run(['losetup', '--detach', device])
         podman.host.run(['ip', 'link', 'delete', self._link_name], check=False)
         left = [*self._devices(), *(process.name for process in self._daemons())]
+        # Last: the question for the container that is gone mounts the store once more
+        podman.leave()
         if left:
             raise HarnessError(f'these do not end: {", ".join(left)}')
 

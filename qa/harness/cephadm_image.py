@@ -123,7 +123,7 @@ class Podman:
 
     def leave(self) -> None:
         """Undo what podman leaves on the machine once its last container has ended."""
-        if self.run('ps', '--all', '--quiet').stdout.strip():
+        if self.run('ps', '--all', '--quiet', check=False).stdout.strip():
             return
         self.host.run(['umount', str(self.store / 'overlay')], check=False)
         for group in Path('/sys/fs/cgroup').glob('*/libpod_parent'):
