@@ -83,6 +83,9 @@ class _MgrModule:
     def __init__(self, module_name: str, py_modules_ptr: object, this_ptr: object) -> None:
         """As a ceph-mgr calls it."""
 
+    def get_store_prefix(self, key_prefix: str) -> dict[str, str]:
+        return {}
+
     def get_module_option(self, key: str, default: object = None) -> object:
         return default
 
