@@ -17,7 +17,7 @@ from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
 from .case import MIN_CONFIDENCE, Case
 from .decision import nothing, wait_for
 from .profiles import Profile
-from .records import Decision
+from .records import Decision, Recommendation
 from .strings import recognize
 from .weighing import Assessment, Weighing
 
@@ -94,6 +94,8 @@ _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClas
 
 #: For so long a choice has to be the same after it changed.
 STEADY_S = 30.0
+#: A choice that never stays the same is shown as often.
+LONGEST_WAIT_S = 300.0
 
 
 class SteadyChoice:
@@ -104,8 +106,8 @@ class SteadyChoice:
     """
 
     def __init__(self) -> None:
-        #: By group: the running options, the choice, and since when.
-        self._last: dict[str, tuple[str, Optional[str], float]] = {}
+        #: By group: the running options, the choice, since when, and when one was shown.
+        self._last: dict[str, tuple[str, Optional[str], float, float]] = {}
 
     def of(self, assessments: Sequence[Assessment], now_s: float) -> tuple[Assessment, ...]:
         return tuple(self._of(found, now_s) for found in assessments)
@@ -114,25 +116,30 @@ class SteadyChoice:
         if found.weighing is None:
             self._last.pop(found.who, None)
             return found
-        chosen = found.weighing.chosen
         running = found.weighing.weighed[0].candidate.options
-        choice = None if chosen is None else chosen.candidate.options
+        # The winner of an experiment is recommended whatever the model prefers
+        choice = next((r.options_to for r in found.recommendations if _is_for_gain(r)), None)
         before = self._last.get(found.who)
         if before is None or before[0] != running:
-            before = running, choice, now_s - STEADY_S
+            before = running, choice, now_s - STEADY_S, now_s
         elif before[1] != choice:
-            before = running, choice, now_s
-        self._last[found.who] = before
-        if 0 <= now_s - before[2] < STEADY_S:
+            before = running, choice, now_s, before[3]
+        if 0 <= now_s - before[2] < STEADY_S and 0 <= now_s - before[3] < LONGEST_WAIT_S:
+            self._last[found.who] = before
             return _without_gain(found)
+        self._last[found.who] = (*before[:3], now_s)
         return found
 
 
+def _is_for_gain(recommendation: Recommendation) -> bool:
+    change = recommendation.change
+    return change is not None and change.purpose is Purpose.GAIN
+
+
 def _without_gain(found: Assessment) -> Assessment:
-    others = tuple(
-        r for r in found.recommendations if r.change is None or r.change.purpose is not Purpose.GAIN
-    )
-    if found.recommendations and others == found.recommendations:
+    others = tuple(r for r in found.recommendations if not _is_for_gain(r))
+    # Only "nothing to change" names a limit; any other decision has a reason of its own
+    if others == found.recommendations and (others or found.conclusion.limit is None):
         return found
     wait = wait_for(
         found.who,

@@ -117,7 +117,9 @@ class Context:
                 f'{missing}: if it was shown before, it has changed since; review '
                 f'"ceph rocksdb-tuner recommend {changed[0]}"',
             )
-        choices = ', '.join(sorted(known)) or 'none at present'
+        held = (a.conclusion for a in self.snapshot.assessments if not a.recommendations)
+        waiting = [f'{d.who}: {d.do}' for d in held if d.do.startswith('Wait: ')]
+        choices = ', '.join(sorted(known)) or '; '.join(waiting) or 'none at present'
         raise BadQuestionError(errno.ENOENT, f'{missing}; recommendations: {choices}')
 
 

@@ -5,16 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
+from rocksdb_tuner.advise import decision
 from rocksdb_tuner.advise.case import MIN_CONFIDENCE
-from rocksdb_tuner.advise.no_change import LASTING_S, STEADY_S, SteadyChoice, WorkloadMemory
+from rocksdb_tuner.advise.no_change import (
+    LASTING_S,
+    LONGEST_WAIT_S,
+    STEADY_S,
+    SteadyChoice,
+    WorkloadMemory,
+)
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import GroupFacts
+from rocksdb_tuner.advise.records import UNKNOWN_LIMIT, Decision, GroupFacts
 from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.workload.classify import Writer, writer_evidence, writer_of
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
 
 from .builders import entry, facts, osd_info, workload
+from .test_experimented import WON, assessed
 
 IDLE = workload(WorkloadClass.IDLE)
 RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
@@ -191,7 +199,12 @@ def test_choice_that_changed_waits_until_it_stays_the_same() -> None:
     chosen = assess(GroupFacts('ssd', RBD, osds), osds)
     assert chosen.weighing is not None
     assert chosen.weighing.chosen is not None
-    nothing = replace(chosen, weighing=replace(chosen.weighing, chosen=None), recommendations=())
+    nothing = replace(
+        chosen,
+        weighing=replace(chosen.weighing, chosen=None),
+        recommendations=(),
+        conclusion=decision.nothing('ssd', '', UNKNOWN_LIMIT),
+    )
     steady = SteadyChoice()
 
     def shown(found: Assessment, now_s: float) -> Assessment:
@@ -216,3 +229,37 @@ def test_choice_that_changed_waits_until_it_stays_the_same() -> None:
     assert hazard.weighing is not None
     assert shown(hazard, 132.0) == hazard
     assert shown(replace(chosen, weighing=None), 134.0).recommendations != ()
+
+
+def test_winner_of_an_experiment_does_not_wait_for_the_model() -> None:
+    """It is recommended whatever the model prefers at the moment."""
+    won, steady = assessed(WON), SteadyChoice()
+    assert won.recommendations != ()
+    undecided = replace(won, weighing=replace(won.weighing, chosen=None))
+    assert steady.of((won,), 0.0) == (won,)
+    assert steady.of((undecided,), 25.0) == (undecided,)
+
+
+def test_decision_with_a_reason_of_its_own_does_not_wait() -> None:
+    """Only a gain and "nothing to change" depend on the figures of the candidates."""
+    osds = (facts(osd_info()),)
+    chosen, steady = assess(GroupFacts('ssd', RBD, osds), osds), SteadyChoice()
+    space = Decision('ssd', 'Give the OSDs more space', 'Level 3 does not fit.')
+    objected = replace(chosen, recommendations=(), conclusion=space)
+    assert steady.of((chosen,), 0.0) == (chosen,)
+    assert steady.of((objected,), 5.0) == (objected,)
+
+
+def test_choice_that_never_stays_the_same_is_shown_now_and_then() -> None:
+    """The operator is not told to wait for good."""
+    osds = (facts(osd_info()),)
+    chosen, steady = assess(GroupFacts('ssd', RBD, osds), osds), SteadyChoice()
+    nothing = replace(
+        chosen, recommendations=(), conclusion=decision.nothing('ssd', '', UNKNOWN_LIMIT)
+    )
+    shown_s = [
+        25.0 * at
+        for at in range(40)
+        if steady.of(((chosen, nothing)[at % 2],), 25.0 * at) == ((chosen, nothing)[at % 2],)
+    ]
+    assert shown_s == [0.0, LONGEST_WAIT_S, 2 * LONGEST_WAIT_S, 3 * LONGEST_WAIT_S]

@@ -9,7 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from rocksdb_tuner.advise import decision
 from rocksdb_tuner.advise.records import OsdFacts, Recommendation
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.commands import Context
 from rocksdb_tuner.options.verdict import BadQuestionError
 
@@ -17,8 +19,12 @@ from ..advise.builders import entry, facts, osd_info
 from ..present.samples import recommendation
 
 
-def context_with(*recommendations: Recommendation, osds: tuple[OsdFacts, ...] = ()) -> Context:
-    snapshot = SimpleNamespace(recommendations=recommendations, osds=osds)
+def context_with(
+    *recommendations: Recommendation,
+    osds: tuple[OsdFacts, ...] = (),
+    assessments: tuple[Assessment, ...] = (),
+) -> Context:
+    snapshot = SimpleNamespace(recommendations=recommendations, osds=osds, assessments=assessments)
     tuner: Any = SimpleNamespace(snapshot=snapshot)
     unused = cast('Any', None)
     return Context(lambda: tuner, unused, unused, unused, unused)
@@ -50,6 +56,13 @@ def test_unknown_id_is_refused_with_the_current_ones(asked: str, reported: str) 
 def test_without_recommendations_none_are_named() -> None:
     with pytest.raises(BadQuestionError, match='recommendations: none at present'):
         context_with().recommendation('ssd-000000')
+
+
+def test_recommendation_that_is_held_back_is_named() -> None:
+    wait = decision.wait_for('osd/class:ssd', 'the figures still change', '', None)
+    held = Assessment('osd/class:ssd', wait, ())
+    with pytest.raises(BadQuestionError, match='osd/class:ssd: Wait: the figures still change'):
+        context_with(assessments=(held,)).recommendation('ssd-000000')
 
 
 def test_osds_that_would_not_start_are_named_in_place_of_a_recommendation() -> None:
