@@ -145,8 +145,10 @@ def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERR
     common = [f'No OSD was named: a hypothetical OSD of {release.label} is assumed.']
     if devices.dedicated_db is None and devices.dedicated_wal is None:
         common.append('No DB or WAL device is known; use --db-size and --wal-size, or --osd.')
+    of_model = [] if overrides.columns is not None else [_DEFAULT_COLUMNS.format(release.label)]
+    of_model.append(about_workload)
     if overrides.memory_bytes is None:
-        common.append(
+        of_model.append(
             'osd_memory_target is assumed to be 4 GiB, its default; use --memory to set it.'
         )
     return Situation(
@@ -159,10 +161,7 @@ def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERR
         load=_load(Load(workload=measured), overrides),
         assumptions=Assumptions(
             tuple(common),
-            (
-                *((_DEFAULT_COLUMNS.format(release.label),) if overrides.columns is None else ()),
-                about_workload,
-            ),
+            tuple(of_model),
             _about_cores(overrides),
         ),
     )
@@ -176,7 +175,6 @@ def situation_of_osd(
     chosen = overrides.workload or (facts.workload.workload_class if facts.workload else None)
     measured, about_workload = _workload(chosen)
     imagined = overrides.workload not in (None, facts.workload and facts.workload.workload_class)
-    common: list[str] = []
     of_model: list[str] = []
     load = Load(
         workload=measured,
@@ -194,7 +192,7 @@ def situation_of_osd(
     target = overrides.memory_bytes or (details.memory_target_bytes if details else None)
     if target is None:
         target = DEFAULT_MEMORY_TARGET_BYTES
-        common.append('osd_memory_target is not known yet and assumed to be 4 GiB, its default.')
+        of_model.append('osd_memory_target is not known yet and assumed to be 4 GiB, its default.')
     known = Devices(
         dedicated_db=info.dedicated_db,
         dedicated_wal=info.dedicated_wal,
@@ -215,7 +213,7 @@ def situation_of_osd(
         osd_id=info.osd_id,
         annex=facts.options.kept_annex if facts.options else '',
         assumptions=Assumptions(
-            tuple(common),
+            (),
             (
                 *of_model,
                 *_about_columns_of(facts, release, overrides, known_columns),
