@@ -15,9 +15,10 @@ import sys
 import threading
 import time
 from http import HTTPStatus
+from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, BinaryIO, Callable, NamedTuple, Optional
 from urllib.parse import urlsplit
 
 from .exposition import CONTENT_TYPE
@@ -27,6 +28,10 @@ log = logging.getLogger(__name__)
 PATH = '/metrics'
 #: One Prometheus needs one, a redundant pair two.
 MAX_CONNECTIONS = 32
+#: With those that were closed and whose threads still wait for the text.
+MAX_THREADS = 4 * MAX_CONNECTIONS
+#: Prometheus sends some hundred bytes.
+MAX_REQUEST_BYTES = 1 << 14
 #: For the request, and again for the response; the timeout of Prometheus itself.
 REQUEST_TIMEOUT_S = 10.0
 #: If the process has no more file descriptors, the next connection waits for one.
@@ -101,6 +106,7 @@ class _Server(ThreadingMixIn, TCPServer):
         self._lock = threading.Lock()
         #: Until when each may send its request, the oldest first; None: it gets its response.
         self._ends_s: dict[socket.socket, Optional[float]] = {}
+        self._with_threads: set[socket.socket] = set()
         super().__init__(address, _Handler)
         self.thread = threading.Thread(target=self._run, name='rocksdb_tuner-metrics', daemon=True)
         try:
@@ -150,6 +156,12 @@ class _Server(ThreadingMixIn, TCPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
+            crowded = len(self._with_threads) >= MAX_THREADS
+        if crowded:
+            self.shutdown_request(request)
+            return
+        with self._lock:
+            self._with_threads.add(request)
             if len(self._ends_s) >= MAX_CONNECTIONS:
                 asking = [c for c, ends_s in self._ends_s.items() if ends_s is not None]
                 oldest = (asking or list(self._ends_s))[0]
@@ -161,6 +173,7 @@ class _Server(ThreadingMixIn, TCPServer):
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
             self._ends_s.pop(request, None)
+            self._with_threads.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base class'
@@ -184,10 +197,29 @@ def _close(client: socket.socket) -> None:
         client.shutdown(socket.SHUT_RDWR)
 
 
+class _Limited:
+    """A request that is refused by its size: the base class takes a hundred headers of 64 KiB."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._left = stream, MAX_REQUEST_BYTES
+        self.close = stream.close
+
+    def readline(self, most: int) -> bytes:
+        if not self._left:
+            raise LineTooLong('request')
+        line = self._stream.readline(min(most, self._left))
+        self._left -= len(line)
+        return line
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
     #: Of one read, and of sending a whole response.
     timeout = REQUEST_TIMEOUT_S
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile = _Limited(self.rfile)  # type: ignore[assignment,arg-type]
 
     def do_GET(self) -> None:
         self._reply(with_body=True)

@@ -22,6 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rocksdb_tuner import Module, StandbyModule
 from rocksdb_tuner.metrics.endpoint import (
     MAX_CONNECTIONS,
+    MAX_THREADS,
     REQUEST_TIMEOUT_S,
     Address,
     MetricsEndpoint,
@@ -280,14 +281,41 @@ def is_readable(connection: socket.socket, wait_s: float) -> bool:
     return bool(select.select([connection], [], [], wait_s)[0])
 
 
+@pytest.mark.parametrize('header_bytes', [1 << 10, 1 << 16])
 def test_endless_request_is_refused_by_its_size(
-    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
+    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket], header_bytes: int
 ) -> None:
+    """Whether it is one header or a hundred."""
     address = free_address()
     endpoint.follow(address)
     connection = sockets(address)
-    connection.sendall(b'GET /metrics HTTP/1.0\r\n' + b'X: ' + b'x' * (1 << 16))
+    headers = (b'X: ' + b'x' * header_bytes + b'\r\n') * ((1 << 17) // header_bytes)
+    with contextlib.suppress(OSError):
+        connection.sendall(b'GET /metrics HTTP/1.0\r\n' + headers)
     assert b' 431 ' in connection.recv(4096)
+
+
+def test_threads_are_limited_while_the_text_is_written(
+    sockets: Callable[[Address], socket.socket],
+) -> None:
+    """A closed connection's thread waits for the text, too."""
+    written, address = threading.Event(), free_address()
+    before = threading.active_count()
+    slow = MetricsEndpoint(lambda: TEXT if written.wait(30) else '')
+    slow.follow(address)
+    try:
+        for _ in range(MAX_THREADS + 50):
+            with contextlib.suppress(OSError):
+                sockets(address).sendall(b'GET /metrics HTTP/1.0\r\n\r\n')
+        assert threading.active_count() <= before + 1 + MAX_THREADS
+        written.set()
+        until_s = time.monotonic() + 30
+        while threading.active_count() > before + 1 and time.monotonic() < until_s:
+            time.sleep(0.05)
+        assert ask(address)[0].status == 200
+    finally:
+        written.set()
+        slow.close()
 
 
 @pytest.mark.parametrize(
