@@ -138,6 +138,8 @@ class OrchestratorStatus(NamedTuple):
     reason: Optional[str]
     backend: Optional[str] = None
     paused: bool = False
+    #: Why it would not carry out restarts, though it reports on its daemons.
+    left_alone: Optional[str] = None
 
 
 class MgrAnswer:
@@ -353,7 +355,11 @@ class MgrCluster:
     # -- Orchestrator
 
     def unavailable_reason(self) -> Optional[str]:
-        return self._orchestrator.get().reason
+        status = self._orchestrator.get()
+        return status.reason or status.left_alone
+
+    def describes_osds(self) -> bool:
+        return self._orchestrator.get().reason is None
 
     def restart_osd(self, osd_id: int) -> None:
         self._mon({'prefix': 'orch daemon', 'action': 'restart', 'name': f'osd.{osd_id}'})
@@ -454,23 +460,23 @@ class MgrCluster:
         if not status.get('available'):
             reason = status.get('reason') or 'the orchestrator backend is not available'
             return OrchestratorStatus(str(reason))
-        backend = status.get('backend')
-        return OrchestratorStatus(
-            self._why_no_restarts(str(backend)), backend, status.get('paused') is True
-        )
+        known = OrchestratorStatus(None, status.get('backend'), status.get('paused') is True)
+        return self._able(known, str(known.backend))
 
-    def _why_no_restarts(self, backend: str) -> Optional[str]:
-        """None if the backend can restart daemons. Rook's is available but cannot."""
+    def _able(self, known: OrchestratorStatus, backend: str) -> OrchestratorStatus:
+        """With why it cannot restart daemons. Rook's is available but cannot."""
         try:
             # As in the dashboard: the orchestrator methods that the backend implements.
             features = self._module.remote(backend, 'get_feature_set')
             able = features['daemon_action']['available']
             lists = features.get('describe_service', {}).get('available')
         except Exception as error:  # noqa: BLE001 - the code of another module
-            return f'the orchestrator backend {backend} does not report its features: {error!r}'
+            unknown = f'the orchestrator backend {backend} does not report its features: {error!r}'
+            return known._replace(reason=unknown)
         if not able:
-            return f'the orchestrator backend {backend} cannot restart daemons'
-        return self._why_left_alone() if lists else None
+            unable = f'the orchestrator backend {backend} cannot restart daemons'
+            return known._replace(reason=unable)
+        return known._replace(left_alone=self._why_left_alone()) if lists else known
 
     def _why_left_alone(self) -> Optional[str]:
         """Why a scheduled restart would stay scheduled; None: it would not, or this is unknown.
@@ -483,7 +489,8 @@ class MgrCluster:
             for name in parse_unmanaged(self._mon_json(command)):
                 return (
                     f'the service {name} is unmanaged, so its OSDs are not restarted: "ceph orch '
-                    f'set-managed {name}" changes that, and lets it make OSDs of free devices'
+                    f'set-managed {name}" (from Reef on) changes that, and lets it make OSDs of '
+                    'free devices'
                 )
         return None
 

@@ -139,6 +139,9 @@ class Orchestrator(Protocol):
     def unavailable_reason(self) -> Optional[str]:
         """None if an orchestrator backend can restart daemons, otherwise why not."""
 
+    def describes_osds(self) -> bool:
+        """Whether it reports on daemons, as it also does where it leaves their restarts alone."""
+
     def restart_osd(self, osd_id: int) -> None:
         """Request a restart. Returns when it is scheduled, before it happens."""
 

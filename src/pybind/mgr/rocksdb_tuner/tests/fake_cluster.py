@@ -202,6 +202,8 @@ class FakeCluster:
         self._pg_report_s = 3.0
         # -- orchestrator and its faults
         self.orchestrator_reason: Optional[str] = None
+        #: Why it schedules restarts and does not carry them out.
+        self.orchestrator_left_alone: Optional[str] = None
         self.orchestrator_delay_s = 1.0
         #: The version of a running upgrade.
         self.upgrades_to: Optional[str] = None
@@ -250,7 +252,8 @@ class FakeCluster:
                 self._pg_log.append((self.now_s, clean))
 
     def _live(self, osd: FakeOsd) -> None:
-        asked = osd.requested_at_s is not None and not self.orchestrator_paused
+        held = self.orchestrator_paused or self.orchestrator_left_alone is not None
+        asked = osd.requested_at_s is not None and not held
         if asked and osd.requested_at_s is not None and self.now_s >= osd.requested_at_s:
             osd.requested_at_s, osd.stop_at_s = None, self.now_s
             osd.being_restarted = True
@@ -493,7 +496,10 @@ class FakeCluster:
     # -- Orchestrator
 
     def unavailable_reason(self) -> Optional[str]:
-        return self.orchestrator_reason
+        return self.orchestrator_reason or self.orchestrator_left_alone
+
+    def describes_osds(self) -> bool:
+        return self.orchestrator_reason is None
 
     def restart_osd(self, osd_id: int) -> None:
         self._asked(f'ceph orch daemon restart osd.{osd_id}')
@@ -517,6 +523,7 @@ class FakeCluster:
             refreshed=f'{self.now_s:.1f}',
             executed=tuple(osd.executed),
             paused=self.orchestrator_paused,
+            scheduled=True if self.orchestrator_left_alone and osd.requested_at_s else None,
         )
 
     # -- Audit

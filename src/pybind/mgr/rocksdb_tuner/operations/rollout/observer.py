@@ -310,7 +310,7 @@ class Observer:
     def _described(self, needs: Needs, down_s: float) -> Mapping[int, OrchestratedDaemon]:
         """The orchestrator's reports, refreshed periodically while the OSD in flight is down."""
         orchestrator = self._cluster.reader
-        if not needs.described or orchestrator.unavailable_reason() is not None:
+        if not needs.described or not orchestrator.describes_osds():
             return {}
         due = int(down_s / REFRESH_S)
         refresh = due > self._refreshed

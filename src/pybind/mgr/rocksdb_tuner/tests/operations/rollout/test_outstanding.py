@@ -116,6 +116,28 @@ def test_paused_orchestrator_is_awaited_until_resumed() -> None:
     assert max(down) == 1
 
 
+def test_request_of_a_service_that_becomes_unmanaged_is_awaited() -> None:
+    """cephadm keeps it, and carries it out when the service is managed again, however late."""
+    run, requests = late(delay_s=1e5)
+    down = count_down(run)
+    run.start()
+    at_step(run, 0, OsdStep.RESTARTING)
+    run.cluster.orchestrator_left_alone = 'the service osd.disks is unmanaged'
+    run.cluster.restart_by_hand(0)
+    for _ in range(1000):
+        run.tick()
+    assert requests.osds == [0]
+    assert 'the orchestrator may still restart osd.0' in (run.state.paused_reason or '')
+    run.cluster.orchestrator_left_alone = None
+    run.cluster.osds[0].requested_at_s = run.cluster.now_s
+    run.cluster.orchestrator_delay_s = 1.0
+    run.cluster.advance(1.0)
+    assert run.run_to_end().outcome is Outcome.DONE
+    assert requests.osds == [0, 1, 2]
+    assert requests.held() == set()
+    assert max(down) == 1
+
+
 TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', executed=('t1',))
 
 
