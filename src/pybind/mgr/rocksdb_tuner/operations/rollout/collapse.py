@@ -57,7 +57,8 @@ def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) 
     """
     shared = state.request.shared_entries
     checked = {osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND}
-    masked = _masked_otherwise(rules, state, seen, checked)
+    removed = {n for n in checked if end_value(state.request, n) is None}
+    masked = _masked_otherwise(rules, state, seen, removed) if removed else []
     if masked:
         return (
             'the entries of single OSDs are kept: without them OSDs may start with the entry of '

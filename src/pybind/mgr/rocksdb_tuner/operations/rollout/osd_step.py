@@ -130,7 +130,11 @@ def _restoring(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observ
 
 
 def _collapsing(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    return entry(rules, state, seen, own(osd.osd_id), None) or Step(
+    who = own(osd.osd_id)
+    if state.ending is not None and who in seen.entries:
+        # What is shared may no longer be the target
+        return Step(with_osd(state, replace(osd, step=OsdStep.VERIFIED)))
+    return entry(rules, state, seen, who, None) or Step(
         with_osd(state, replace(osd, step=OsdStep.COLLAPSED))
     )
 

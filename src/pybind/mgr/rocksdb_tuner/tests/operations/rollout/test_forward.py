@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
+from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.plan.commands import commands, forward_actions, undo_actions
@@ -224,3 +227,31 @@ def test_delayed_placement_group_reports_are_awaited(run: Run) -> None:
     run.start()
     assert run.run_to_end().phase is Phase.DONE
     assert dirty_restarts == []
+
+
+def test_masked_entry_of_before_says_nothing_about_a_plan_of_own_entries() -> None:
+    """No own entry goes, so none has to be kept; and to remove them would undo the change."""
+    cluster = FakeCluster(4)
+    cluster.osds[3].device_class = 'hdd'
+    cluster.operator_sets(CLASS, OLD)
+    run = Run(cluster)
+    run.start()
+    state = run.run_to_end()
+    assert (state.outcome, state.failure) == (Outcome.DONE, None)
+    assert {f'osd.{n}' for n in range(3)} <= set(cluster.entries_of())
+
+
+def test_own_entry_stays_if_the_shared_one_is_changed_before_it_goes() -> None:
+    """The OSD would start with a value that the rollout has not checked."""
+    cluster = FakeCluster(3)
+    run = Run(cluster)
+    run.start()
+    run.until(lambda state: state.stage is Phase.PROMOTING)
+    cluster.errors['config rm'] = CommandError(errno.EBUSY, 'busy')
+    run.until(lambda state: any(osd.step is OsdStep.COLLAPSING for osd in state.osds))
+    cluster.operator_sets(ALL, 'compression=kZSTD')
+    before = len(cluster.commands)
+    cluster.errors.clear()
+    assert run.run_to_end().ended
+    assert not [c for c in cluster.commands[before:] if c.startswith('ceph config rm')]
+    assert 'osd.0' in cluster.entries_of()
