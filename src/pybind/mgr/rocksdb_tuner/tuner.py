@@ -302,8 +302,8 @@ class Tuner:
         if settings.mode is not Mode.OFF:
             self.sampler.classify_osds(now_s)
         self.published = self.evaluation.evaluate(cluster_map, settings, now_s)
-        self.auto_apply.update(self.snapshot.recommendations)
         if not self.steps.fails('advice'):
+            self.auto_apply.update(self.snapshot.recommendations)
             self.schedule.done(basis, now_s, paces_changed=paces_changed)
         return True
 
