@@ -273,3 +273,16 @@ def _window() -> Window:
         bytes_written_sst=300,
         bytes_written_slow=0,
     )
+
+
+def test_worsening_without_a_flush_is_still_a_worsening() -> None:
+    judged = judge(evidence(wobble(12), flushing(wobble(10, factor=1.3), *[0] * 10)))
+    assert judged.verdict is Verdict.WORSE
+
+
+def test_latency_of_few_writes_is_unknown() -> None:
+    latency = _window().op_w_latency
+    assert latency is not None
+    writes = latency.operations
+    assert measured(_window(), 7, writes).op_w_latency_ms is not None
+    assert measured(_window(), 7, writes + 1).op_w_latency_ms is None

@@ -626,3 +626,13 @@ def test_idle_spans_of_enough_osds_at_once_are_counted_for_each_side() -> None:
         'client write latency: 8 spans of 30 s with writes to changed OSDs and controls; '
         'before: 6, after: 12'
     )
+
+
+def test_certain_but_small_rise_of_events_is_no_worsening() -> None:
+    assert verdict_on('slow_ops', judge(events(0, 72, 0, of=400))).effect is Effect.SAME
+    assert verdict_on('slow_ops', judge(events(0, 88, 0, of=400))).effect is Effect.WORSE
+
+
+def test_many_verdicts_share_the_error_rate_of_events() -> None:
+    assert verdict_on('slow_ops', judge(events(0, 9, 0), 2)).effect is Effect.WORSE
+    assert verdict_on('slow_ops', judge(events(0, 9, 0), 4)).effect is Effect.SAME

@@ -15,6 +15,7 @@ from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.storage import CURRENT
+from rocksdb_tuner.store.stored import BROKEN
 
 from .conftest import NEW, OLD, Run, set_profile
 
@@ -221,3 +222,11 @@ def test_broken_state_never_stops_the_module_and_is_not_acted_on(run: Run) -> No
     # OSDs it left behind are named when the next rollout is requested.
     with refused(errno.EINVAL, r'osd\.0 has its own entry'):
         run.start()
+
+
+def test_running_rollout_that_can_be_read_again_is_paused(run: Run) -> None:
+    """It does not go on restarting OSDs by itself, however long it was unreadable."""
+    run.start()
+    run.store.values[BROKEN + CURRENT] = run.store.values.pop(CURRENT)
+    run.fail_over()
+    assert run.state.paused_by == 'the module'
