@@ -165,7 +165,7 @@ def chosen() -> Considered:
             effect('db-device', -3.0, -9.0, 3.0),
             short=NOT_BETTER,
         ),
-        candidate('variant-2022-c', 'profile', infeasible=(NO_SPACE,)),
+        candidate('bluestore-default-pacific', 'profile', infeasible=(NO_SPACE,)),
         candidate(
             'variant-2022-a',
             'profile',
