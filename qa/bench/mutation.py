@@ -292,7 +292,8 @@ class Order:
     most_s: float = float('inf')
 
 
-@dataclass
+# pluggy keeps plugins in sets where folders have a conftest of their own
+@dataclass(eq=False)
 class Session:
     """A plugin of pytest that runs each test for itself, and then some on each mutant."""
 
