@@ -36,6 +36,7 @@ from .one_step import MACHINE, SOAK, canary, observed, other, rollback_of, rollo
 PASS = Judgement(Verdict.NO_WORSE)
 FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
 UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
+NOTHING = Judgement(Verdict.NO_DATA, missing=('writes',))
 
 
 @pytest.fixture
@@ -99,6 +100,18 @@ def soaked(
     step = soak(state, planned_batch(state.request, soaking, number), seen)
     assert step.actions == ()
     return step.state
+
+
+@pytest.mark.parametrize('policy', Inconclusive)
+def test_missing_data_waits_whatever_the_policy(cluster: FakeCluster, policy: Inconclusive) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED)
+    seen = observed(cluster, after_s=600.0, judgement=NOTHING, unsampled=(0, 2))
+    waits = soaked(state, seen, replace(SOAK, inconclusive=policy))
+    assert (waits.judgement, waits.verdicts, waits.direction) == (NOTHING, (), Direction.FORWARD)
+    reported = waits.paused_reason or ''
+    assert 'missing: no current samples of OSD 0,2: it continues once they report' in reported
+    assert NOTHING.missing[0] in reported
+    assert undecided(waits)
 
 
 def test_only_osds_of_the_batch_are_watched_for_a_new_process(cluster: FakeCluster) -> None:
