@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from ..plan.records import Purpose
 from ..workload.classify import writer_of
@@ -98,6 +98,15 @@ STEADY_S = 30.0
 LONGEST_WAIT_S = 300.0
 
 
+class _Choice(NamedTuple):
+    running: str
+    #: None: nothing to change for a gain.
+    options: Optional[str]
+    since_s: float
+    #: When one was last shown.
+    shown_s: float
+
+
 class SteadyChoice:
     """Holds back a choice that differs from the one before, until it stays the same.
 
@@ -106,29 +115,27 @@ class SteadyChoice:
     """
 
     def __init__(self) -> None:
-        #: By group: the running options, the choice, since when, and when one was shown.
-        self._last: dict[str, tuple[str, Optional[str], float, float]] = {}
+        self._by_group: dict[str, _Choice] = {}
 
     def of(self, assessments: Sequence[Assessment], now_s: float) -> tuple[Assessment, ...]:
         return tuple(self._of(found, now_s) for found in assessments)
 
     def _of(self, found: Assessment, now_s: float) -> Assessment:
         if found.weighing is None:
-            self._last.pop(found.who, None)
+            self._by_group.pop(found.who, None)
             return found
         running = found.weighing.weighed[0].candidate.options
         # The winner of an experiment is recommended whatever the model prefers
-        choice = next((r.options_to for r in found.recommendations if _is_for_gain(r)), None)
-        before = self._last.get(found.who)
-        if before is None or before[0] != running:
-            before = running, choice, now_s - STEADY_S, now_s
-        elif before[1] != choice:
-            before = running, choice, now_s, before[3]
-        if 0 <= now_s - before[2] < STEADY_S and 0 <= now_s - before[3] < LONGEST_WAIT_S:
-            self._last[found.who] = before
-            return _without_gain(found)
-        self._last[found.who] = (*before[:3], now_s)
-        return found
+        options = next((r.options_to for r in found.recommendations if _is_for_gain(r)), None)
+        choice = self._by_group.get(found.who)
+        if choice is None or choice.running != running:
+            choice = _Choice(running, options, now_s - STEADY_S, now_s)
+        elif choice.options != options:
+            choice = choice._replace(options=options, since_s=now_s)
+        new = 0 <= now_s - choice.since_s < STEADY_S
+        waits = new and 0 <= now_s - choice.shown_s < LONGEST_WAIT_S
+        self._by_group[found.who] = choice if waits else choice._replace(shown_s=now_s)
+        return _without_gain(found) if waits else found
 
 
 def _is_for_gain(recommendation: Recommendation) -> bool:
