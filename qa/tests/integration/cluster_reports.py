@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import pytest
 
-import disk_full
+import second_run
 from harness import Cluster, diagnosis, space
 from harness.cluster import live
 from harness.errors import HarnessError
@@ -51,7 +51,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     for folder in live():
         Cluster.open(folder).down()
     if exitstatus == pytest.ExitCode.TESTS_FAILED:
-        disk_full.run_again(session)
+        second_run.run_again(session)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -71,7 +71,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Function) -> Generator[None, object, object]:
     """Check whether the disk was full while the logs still exist."""
-    disk_full.look(item.nodeid, _clusters_of(item))
+    second_run.look(item.nodeid, _clusters_of(item))
     return (yield)
 
 
@@ -87,7 +87,7 @@ def _disk_watched(nodeid: str) -> Iterator[None]:
 
     def full(message: str) -> None:
         # What the test was waiting with may take the error for one of its own
-        disk_full.met(nodeid)
+        second_run.met_full_disk(nodeid)
         _armed.append(message)
         signal.pthread_kill(main, DISK_FULL)
 
@@ -111,7 +111,7 @@ def pytest_runtest_makereport(
     if not report.failed:
         return report
     folders = _clusters_of(item)
-    disk_full.note(item.nodeid, call.excinfo and call.excinfo.value, folders)
+    second_run.note(item.nodeid, call.excinfo and call.excinfo.value, folders)
     if len(_reported) < MAX_REPORTS:
         for folder in folders:
             _reported.append(folder)

@@ -251,9 +251,16 @@ class FaultScenario:
         self.order = tuple(osd['osd'] for osd in state['osds'])
         return str(state['id'])
 
-    def recommendation(self, which: Callable[[Any], bool] = lambda _: True) -> Any:
-        """The one of the kind that is tested, once there is such a one."""
-        return self.tuner.wait_for_recommendation(self.kind, 90, which)
+    def recommendation(self, which: Callable[[Any], bool] | None = None) -> Any:
+        """The one of the kind that is tested, once there is one: by default, for all members.
+
+        Until a manager has seen all the restarts before, what it recommends is for some of them,
+        and not to be applied: the entry to remove decides for the others, too.
+        """
+        return self.tuner.wait_for_recommendation(self.kind, 90, which or self._for_all_members)
+
+    def _for_all_members(self, recommendation: Any) -> bool:
+        return sorted(recommendation['osds']) == list(self.members)
 
     @property
     def members(self) -> tuple[int, ...]:

@@ -100,8 +100,12 @@ class ModuleClient:
     def wait_for(
         self, condition: Callable[[], Any], timeout_s: float, what: str, every_s: float = 1.0
     ) -> Any:
-        """`wait_until`, with fewer questions to the manager."""
-        return wait_until(condition, timeout_s, what, poll_s=every_s)
+        """`wait_until`, with fewer questions to the manager; the status if it fails."""
+        return wait_until(condition, timeout_s, what, detail=self._status_text, poll_s=every_s)
+
+    def _status_text(self) -> str:
+        _, answer = self.answer(['status'])
+        return answer
 
     def wait_for_recommendation(
         self, kind: str, timeout_s: float = 60, which: Callable[[Any], bool] = lambda _: True
