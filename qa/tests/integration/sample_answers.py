@@ -45,7 +45,6 @@ from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.advice import in_full, plan_of
-from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.present.osd import facts_of, growth_of, trends_of
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
@@ -79,7 +78,7 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         '/findings': views.show('findings', snapshot),
         '/recommendation': views.show('recommend', snapshot),
         '/map': views.show('osd-map', snapshot),
-        '/operation': views.show('operation', LastOperations.of(snapshot)),
+        '/operation': views.show('operation', snapshot),
         '/history': views.show('history', snapshot.history),
         '/option': views.show('explain-ls', tuple(all_options().values())),
         '/trend': views.show(

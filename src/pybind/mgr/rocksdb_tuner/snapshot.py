@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Annotated, Optional
+from typing import Annotated, Optional, Union
 
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .advise.weighing import Assessment
@@ -20,6 +20,8 @@ from .operations.history import HistoryRecord
 from .operations.rollout.automatic import Refusal
 from .operations.rollout.records import RolloutState
 from .steps import StepFailure
+
+State = Union[RolloutState, CampaignState, ExperimentState]
 
 
 class Mode(str, Enum):
@@ -103,6 +105,14 @@ class Snapshot:
     #: Time of the operations, the notices and the failing parts; everything else is from `taken_s`.
     #: None: all is from `taken_s`.
     published_s: Optional[float] = None
+
+    @property
+    def operation(self) -> Optional[State]:
+        """The operation under way, or else the last one."""
+        found = [s for s in (self.rollout, self.experiment, self.campaign) if s is not None]
+        # While a campaign ends for a rollback, an operator asks about the rollback.
+        under_way = next((state for state in found if not state.ended), None)
+        return under_way or max(found, key=lambda state: state.started_s, default=None)
 
     @property
     def recommendations(self) -> tuple[Recommendation, ...]:

@@ -126,7 +126,7 @@ def nothing(who: str, because: str, limit: Limit, next_command: Optional[str] = 
 
 def wait_for(who: str, what: str, because: str, next_command: Optional[str] = None) -> Decision:
     """Nothing can be recommended or changed until then."""
-    return Decision(who, f'Wait: {what}', because, next_command=next_command)
+    return Decision(who, f'Wait: {what}', because, next_command=next_command, waits=True)
 
 
 def set_name(cohort: Cohort, options: str, profile: Optional[Profile] = None) -> str:

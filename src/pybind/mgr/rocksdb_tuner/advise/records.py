@@ -312,6 +312,8 @@ class Decision:
     next_command: Annotated[Optional[str], 'The command to run next; null if there is none.'] = None
     #: What ``because`` names as the limit.
     limit: Optional[Limit] = None
+    #: Whether nothing can be recommended or changed until something else happens.
+    waits: bool = False
 
 
 @dataclass(frozen=True)

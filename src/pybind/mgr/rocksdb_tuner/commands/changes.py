@@ -20,7 +20,6 @@ from ..operations.experiment.results import measured_arms
 from ..operations.phases import OperationState
 from ..options.verdict import BadQuestionError
 from ..present.advice import plan_of
-from ..present.operations import LastOperations
 from ..requests import NOT_SAMPLED, BusyError
 from ..snapshot import Mode
 from ..units import natural
@@ -125,13 +124,14 @@ def _start(
 
 def operation_now(context: Context) -> Answer:
     operations = context.tuner.operations
-    last = LastOperations(
-        operations.driver.state,
-        operations.campaign.state,
-        operations.campaign.waits_for,
-        operations.experiment.state,
+    now = replace(
+        context.snapshot,
+        rollout=operations.driver.state,
+        campaign=operations.campaign.state,
+        campaign_waits_for=operations.campaign.waits_for,
+        experiment=operations.experiment.state,
     )
-    return shown('operation', last)
+    return shown('operation', now)
 
 
 def mode(context: Context, mode: Optional[Mode] = None) -> Answer:

@@ -118,7 +118,7 @@ class Context:
                 f'"ceph rocksdb-tuner recommend {changed[0]}"',
             )
         held = (a.conclusion for a in self.snapshot.assessments if not a.recommendations)
-        waiting = [f'{d.who}: {d.do}' for d in held if d.do.startswith('Wait: ')]
+        waiting = [f'{d.who}: {d.do}' for d in held if d.waits]
         choices = ', '.join(sorted(known)) or '; '.join(waiting) or 'none at present'
         raise BadQuestionError(errno.ENOENT, f'{missing}; recommendations: {choices}')
 

@@ -10,7 +10,6 @@ from ..collection import report as reports
 from ..doctor import Environment, examine
 from ..options.verdict import BadQuestionError
 from ..present.advice import findings_named, in_full
-from ..present.operations import LastOperations
 from ..present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
 from ..present.views import Format
 from .command import Answer, shown
@@ -84,7 +83,7 @@ def recommend(
 
 
 def operation_status(context: Context) -> Answer:
-    return shown('operation', LastOperations.of(context.snapshot))
+    return shown('operation', context.snapshot)
 
 
 def history(context: Context) -> Answer:
@@ -95,12 +94,14 @@ def report(context: Context, anonymous: bool = False) -> Answer:
     published = context.tuner.published
 
     def write(form: Format) -> str:
+        pretty, known = form is Format.JSON_PRETTY, published.reports
         with context.writing_report:
-            return reports.report(
-                context.tuner.collection(published),
-                anonymous=anonymous,
-                pretty=form is Format.JSON_PRETTY,
-            )
+            if (anonymous, pretty) not in known:
+                collection = context.tuner.collection(published)
+                known[anonymous, pretty] = reports.report(
+                    collection, anonymous=anonymous, pretty=pretty
+                )
+            return known[anonymous, pretty]
 
     return write
 

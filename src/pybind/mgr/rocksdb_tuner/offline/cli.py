@@ -14,7 +14,6 @@ from ..collection.records import Collection
 from ..collection.report import UnreadableError, read_report
 from ..options.verdict import BadQuestionError
 from ..present.advice import findings_named, in_full
-from ..present.operations import LastOperations
 from ..present.osd import detail_of, worst_osds
 from ..present.views import FORMATS, show
 from ..snapshot import Snapshot
@@ -173,7 +172,7 @@ def _shown(command: str, snapshot: Snapshot, output_format: str) -> str:
     if command == 'osd':
         return show('osd', worst_osds(snapshot), output_format, everything=True)
     if command == 'operation':
-        return show('operation', LastOperations.of(snapshot), output_format)
+        return show('operation', snapshot, output_format)
     return show(command, snapshot.history if command == 'history' else snapshot, output_format)
 
 

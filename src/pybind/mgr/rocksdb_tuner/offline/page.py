@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from ..options.verdict import all_options
 from ..present.advice import in_full
-from ..present.operations import LastOperations
 from ..present.osd import facts_of, growth_of
 from ..present.views import show
 from ..snapshot import Snapshot
@@ -82,7 +81,7 @@ def _answers(judgement: Judgement) -> Mapping[str, Any]:
         '/findings': show('findings', snapshot),
         '/recommendation': show('recommend', snapshot),
         '/map': show('osd-map', snapshot),
-        '/operation': show('operation', LastOperations.of(snapshot)),
+        '/operation': show('operation', snapshot),
         '/history': show('history', snapshot.history),
         '/candidates': show('recommend-all', snapshot),
     }

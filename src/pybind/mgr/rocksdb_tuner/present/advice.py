@@ -530,7 +530,7 @@ def _procedure(r: Advice, planned: Steps) -> Iterable[str]:
             )
         ),
     )
-    yield table(_BATCHES, batches, limit=ROWS)
+    yield table(_BATCHES, batches, limit=ROWS, rest='--format json-pretty')
     if r.restart_required:
         yield titled('Before each restart', bullets(GATES))
         yield titled(

@@ -10,7 +10,7 @@ from ..advise.weighing import Assessment
 from ..observe.report_interval import USABLE_S, Reports
 from ..snapshot import Mode, Snapshot
 from ..units import format_duration
-from .operations import LastOperations, next_step
+from .operations import next_step
 from .phrases import worst_first
 
 _RECOMMEND = 'ceph rocksdb-tuner mode recommend'
@@ -46,7 +46,7 @@ def _not_assessed(snapshot: Snapshot, who: str) -> Decision:
 def _wait(snapshot: Snapshot, group: GroupFacts) -> Optional[Decision]:
     """Why any change of this group has to wait."""
     who, reports = group.who, snapshot.sampling.reports
-    state, step = LastOperations.of(snapshot).in_view, next_step(snapshot)
+    state, step = snapshot.operation, next_step(snapshot)
     touched = {osd.osd_id for osd in state.osds} if state and step else set()
     if state and step and touched & {osd.info.osd_id for osd in group.osds}:
         name = f'Operation {state.operation_id}'

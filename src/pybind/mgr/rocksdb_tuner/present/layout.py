@@ -52,10 +52,11 @@ def table(
     rows: Iterable[Row],
     indent: int = 0,
     limit: Optional[int] = None,
+    rest: str = '--all',
 ) -> str:
     """A table like those of Ceph's own commands, at most ``WIDTH`` columns wide.
 
-    Empty without rows; a line below it counts those beyond the ``limit``.
+    Empty without rows; a line below it counts those beyond the ``limit``, which ``rest`` shows.
     """
     found = list(rows)
     cells = [[_cell(column.cell(row)) for column in columns] for row in found[:limit]]
@@ -81,7 +82,7 @@ def table(
         drawn.add_row(['\n'.join(_wrapped(row[n], widths[n])) for n in shown])
     lines = [(' ' * indent + line).rstrip() for line in drawn.get_string().split('\n')]
     more = len(found) - len(cells)
-    return '\n'.join((*lines, f'... {more:,} more: --all') if more else lines)
+    return '\n'.join((*lines, f'... {more:,} more: {rest}') if more else lines)
 
 
 def _cell(value: Union[str, int, None]) -> str:

@@ -37,7 +37,7 @@ from ..operations.rollout.soak import undecided
 from ..options.grammar import difference
 from ..plan.batches import PlannedBatch, domain_of, planned_batch, soak_for, without_gain
 from ..plan.records import ANNEX, ChangeRequest
-from ..snapshot import Snapshot
+from ..snapshot import Snapshot, State
 from ..units import (
     UNKNOWN,
     format_bytes,
@@ -204,33 +204,6 @@ class Campaign:
 
 
 Operation = Union[Rollout, Campaign, Experiment]
-State = Union[RolloutState, CampaignState, ExperimentState]
-
-
-@dataclass(frozen=True)
-class LastOperations:
-    """The last operation of each kind."""
-
-    rollout: Optional[RolloutState]
-    campaign: Optional[CampaignState]
-    #: What the campaign is waiting for, unless it is paused.
-    campaign_waits_for: Optional[str] = None
-    experiment: Optional[ExperimentState] = None
-
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> LastOperations:
-        waits_for = snapshot.campaign_waits_for
-        return cls(snapshot.rollout, snapshot.campaign, waits_for, snapshot.experiment)
-
-    @property
-    def in_view(self) -> Optional[State]:
-        """The operation under way, or else the last one."""
-        found = [
-            state for state in (self.rollout, self.experiment, self.campaign) if state is not None
-        ]
-        # While a campaign ends for a rollback, an operator asks about the rollback.
-        under_way = next((state for state in found if not state.ended), None)
-        return under_way or max(found, key=lambda state: state.started_s, default=None)
 
 
 @dataclass(frozen=True)
@@ -248,16 +221,16 @@ class OperationSummary:
     failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
 
 
-def operation_of(last: LastOperations) -> Optional[Operation]:
+def operation_of(snapshot: Snapshot) -> Optional[Operation]:
     """None before the first operation."""
-    state = last.in_view
+    state = snapshot.operation
     if state is None:
         return None
     if isinstance(state, RolloutState):
         return rollout_of(state)
     if isinstance(state, CampaignState):
         before, after = state.used_bytes or (None, None)
-        waits_for = None if state.ended else last.campaign_waits_for
+        waits_for = None if state.ended else snapshot.campaign_waits_for
         return Campaign('compaction', state, waits_for, before, after)
     return experiment_of(state)
 
@@ -265,9 +238,8 @@ def operation_of(last: LastOperations) -> Optional[Operation]:
 _KINDS = {RolloutState: 'rollout', CampaignState: 'compaction', ExperimentState: 'experiment'}
 
 
-def operation_summary_of(last: LastOperations) -> Optional[OperationSummary]:
+def operation_summary_of(state: Optional[State]) -> Optional[OperationSummary]:
     """None before the first operation."""
-    state = last.in_view
     if state is None:
         return None
     if isinstance(state, ExperimentState):
@@ -376,10 +348,9 @@ _ABORT = f'"{COMMAND} operation abort"'
 
 def next_step(snapshot: Snapshot) -> Optional[str]:
     """A phrase without a full stop; None if no operation is in progress."""
-    last, rollout, tried = LastOperations.of(snapshot), snapshot.rollout, snapshot.experiment
-    state = last.in_view
+    state, rollout, tried = snapshot.operation, snapshot.rollout, snapshot.experiment
     if state is not None and not state.ended:
-        return next_step_of(state, last.campaign_waits_for)
+        return next_step_of(state, snapshot.campaign_waits_for)
     failed = rollout and why_failed(rollout) and not snapshot.rollout_acknowledged
     if failed or (tried and why_experiment_failed(tried) and not tried.acknowledged):
         return f'see why with "{COMMAND} operation status", then acknowledge with {_RESUME}'
@@ -451,9 +422,9 @@ def _waiting(reason: str) -> str:
     return f'{hint}; {_ABORT} ends it'
 
 
-def operation(last: LastOperations) -> str:
+def operation(snapshot: Snapshot) -> str:
     """The current or last operation, with the next step."""
-    state, waits_for = last.in_view, last.campaign_waits_for
+    state, waits_for = snapshot.operation, snapshot.campaign_waits_for
     if state is None:
         return 'No operations yet.'
     if isinstance(state, RolloutState):
@@ -552,6 +523,13 @@ _RESULT_TEXTS = {
 }
 
 
+#: Without a verdict.
+_UNMEASURED = {
+    Outcome.WAITING: 'nothing yet',
+    Outcome.DONE: 'nothing: there was no soak with a verdict',
+}
+
+
 def history(records: Sequence[HistoryRecord]) -> str:
     """Every change, newest first."""
     if not records:
@@ -567,7 +545,7 @@ def _history_record(record: HistoryRecord) -> str:
     pairs: Sequence[tuple[str, Optional[str]]] = (
         ('Change', _change_line(record)),
         ('Predicted', record.prediction or 'nothing'),
-        ('Measured', record.measured or 'nothing'),
+        ('Measured', record.measured or _UNMEASURED.get(record.outcome, 'nothing')),
         ('Compared', _RESULT_TEXTS[comparison.result] if comparison else None),
     )
     if tried is not None:

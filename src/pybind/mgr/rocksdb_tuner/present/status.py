@@ -22,7 +22,7 @@ from .advice import Recommendation, findings_of, recommendations_of
 from .decisions import decisions_of
 from .experiment import summary_of
 from .layout import Column, fields, joined, paragraph, sections, table
-from .operations import LastOperations, OperationSummary, operation_summary_of
+from .operations import OperationSummary, operation_summary_of
 from .osd import OsdRow, Workloads, rows_of, workloads_of
 from .phrases import (
     COMMAND,
@@ -132,7 +132,7 @@ def status_of(snapshot: Snapshot) -> Status:
         ),
         findings=FindingCounts(*(found[severity] for severity in Severity)),
         recommendations=len(snapshot.recommendations),
-        operation=operation_summary_of(LastOperations.of(snapshot)),
+        operation=operation_summary_of(snapshot.operation),
         track_record=track_record(snapshot.history),
         notices=snapshot.all_notices,
     )
@@ -181,7 +181,7 @@ def status(snapshot: Snapshot) -> str:
                 ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
                 ('Findings', _finding_counts(snapshot.findings)),
                 ('Recommendations', f'{advice} (see "{COMMAND} recommend")' if advice else None),
-                ('Operation', _operation(LastOperations.of(snapshot))),
+                ('Operation', _operation(snapshot)),
             )
         ),
         joined(
@@ -227,9 +227,9 @@ def _finding_counts(findings: Sequence[Finding]) -> str:
     return f'{", ".join(texts)} (see "{COMMAND} findings")'
 
 
-def _operation(last: LastOperations) -> str:
+def _operation(snapshot: Snapshot) -> str:
     """The operation under way, or the last one."""
-    state = last.in_view
+    state = snapshot.operation
     if state is None:
         return 'none yet'
     waits_for = None
@@ -239,7 +239,7 @@ def _operation(last: LastOperations) -> str:
         text = summary_of(state)
     else:
         text = f'{state.phase.value}, {state.finished} of {format_plural(len(state.osds), "OSD")}'
-        waits_for = last.campaign_waits_for
+        waits_for = snapshot.campaign_waits_for
     reasons = (state.failure,) if state.ended else (state.paused_reason, waits_for)
     return joined(f'{state.operation_id} for {state.request.who}: {text}', *reasons, by='; ')
 

@@ -41,7 +41,6 @@ from rocksdb_tuner.operations.phases import Phase as RolloutPhase
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.present.osd import worst_osds
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.stored import Stored
@@ -242,7 +241,7 @@ def check_stored(values: Mapping[str, str]) -> None:
         for output_format in ('plain', 'json'):
             views.show('status', world.tuner.snapshot, output_format)
             views.show('history', world.tuner.snapshot.history, output_format)
-            views.show('operation', LastOperations.of(world.tuner.snapshot), output_format)
+            views.show('operation', world.tuner.snapshot, output_format)
 
 
 points = st.lists(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Optional
 
 from ..advise.conditions import SetupFindings
@@ -105,6 +105,8 @@ class Published:
 
     snapshot: Snapshot
     inputs: Optional[Inputs] = None
+    #: Reports written of it, so that many readers share one.
+    reports: dict[object, str] = field(default_factory=dict, compare=False)
 
     def collection(self) -> Optional[Collection]:
         """All inputs of the snapshot; None before the first evaluation."""

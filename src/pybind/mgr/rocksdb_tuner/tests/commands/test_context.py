@@ -12,8 +12,9 @@ import pytest
 from rocksdb_tuner.advise import decision
 from rocksdb_tuner.advise.records import OsdFacts, Recommendation
 from rocksdb_tuner.advise.weighing import Assessment
-from rocksdb_tuner.commands import Context
+from rocksdb_tuner.commands import Context, reads
 from rocksdb_tuner.options.verdict import BadQuestionError
+from rocksdb_tuner.present.views import Format
 
 from ..advise.builders import entry, facts, osd_info
 from ..present.samples import recommendation
@@ -70,3 +71,25 @@ def test_osds_that_would_not_start_are_named_in_place_of_a_recommendation() -> N
     wanted = 'osd.1 would not start again .* "ceph config rm osd.1 bluestore_rocksdb_options"'
     with pytest.raises(BadQuestionError, match=wanted):
         context_with(osds=osds).recommendation('ssd-000000')
+
+
+def test_report_is_written_once_for_each_snapshot_and_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten readers of one report wait for one of them, and not for ten."""
+    written: list[object] = []
+
+    def write(*of: object, **form: object) -> str:
+        written.append((of, form))
+        return str(len(written))
+
+    monkeypatch.setattr('rocksdb_tuner.collection.report.report', write)
+    tuner: Any = SimpleNamespace(published=SimpleNamespace(reports={}), collection=lambda of: of)
+    unused = cast('Any', None)
+    context = Context(lambda: tuner, unused, unused, unused, unused)
+    texts = [
+        reads.report(context, anonymous=anonymous)(form)
+        for anonymous in (False, True, False)
+        for form in (Format.JSON, Format.JSON_PRETTY, Format.PLAIN)
+    ]
+    assert texts == ['1', '2', '1', '3', '4', '3', '1', '2', '1']
+    tuner.published = SimpleNamespace(reports={})
+    assert reads.report(context)(Format.JSON) == '5'

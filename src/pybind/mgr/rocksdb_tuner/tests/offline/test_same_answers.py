@@ -19,7 +19,6 @@ from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.present.osd import detail_of, worst_osds
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Snapshot
@@ -80,7 +79,7 @@ def answers(snapshot: Snapshot) -> dict[str, Any]:
         'recommend-all': views.show('recommend-all', snapshot),
         'status': views.show('status', snapshot),
         'history': views.show('history', snapshot.history),
-        'operation': views.show('operation', LastOperations.of(snapshot)),
+        'operation': views.show('operation', snapshot),
     }
     for facts in snapshot.osds:
         name = f'osd {facts.info.osd_id}'

@@ -58,7 +58,7 @@ from rocksdb_tuner.operations.compaction.records import (
     planned,
 )
 from rocksdb_tuner.operations.compaction.rules import Limits
-from rocksdb_tuner.operations.experiment.records import ExperimentRequest
+from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState
 from rocksdb_tuner.operations.history import ExperimentResult, HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import (
@@ -513,6 +513,22 @@ def small_cluster() -> Snapshot:
         ),
         limitations=('mgr.y on node2 cannot run this module.',),
         notices=('The stored state "rollout" is not JSON; set aside as "broken/rollout".',),
+    )
+
+
+def operating(
+    rollout: Optional[RolloutState] = None,
+    campaign: Optional[CampaignState] = None,
+    waits_for: Optional[str] = None,
+    experiment: Optional[ExperimentState] = None,
+) -> Snapshot:
+    """With the last operation of each kind; ``waits_for``: what the campaign waits for."""
+    return replace(
+        small_cluster(),
+        rollout=rollout,
+        campaign=campaign,
+        campaign_waits_for=waits_for,
+        experiment=experiment,
     )
 
 

@@ -31,7 +31,6 @@ from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import find_option, judge
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.advice import findings_named, in_full, plan_of
-from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
@@ -87,7 +86,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ),
         ('recommend', views.show('recommend', snapshot)),
         ('recommend-all', views.show('recommend-all', snapshot)),
-        ('operation', views.show('operation', LastOperations.of(snapshot))),
+        ('operation', views.show('operation', snapshot)),
         ('history', views.show('history', snapshot.history)),
         ('mode', views.show('mode', snapshot.mode)),
         ('doctor', views.show('doctor', examine(snapshot, samples.ENVIRONMENT))),
@@ -171,7 +170,7 @@ def test_documents_of_every_state_match_their_schema(state: str) -> None:
     'rollout', [samples.rollout(), samples.waiting_rollout(), samples.failed_rollout(), None]
 )
 def test_rollouts_of_every_kind_match_their_schema(rollout: Any) -> None:
-    found = json.loads(views.show('operation', LastOperations(rollout, None)))
+    found = json.loads(views.show('operation', samples.operating(rollout)))
     validator('operation').validate(found)
     status = views.show('status', replace(samples.small_cluster(), rollout=rollout))
     validator('status').validate(json.loads(status))
@@ -420,14 +419,14 @@ def test_rollout_shows_the_progress_of_each_osd() -> None:
 
 
 def test_waiting_rollout_has_its_reason() -> None:
-    last = LastOperations(samples.waiting_rollout(), None)
+    last = samples.operating(samples.waiting_rollout())
     found = json.loads(views.show('operation', last))
     assert found['phase'] == 'waiting'
     assert 'restart osd.1' in found['paused_reason']
 
 
 def test_no_operation_is_null() -> None:
-    assert views.show('operation', LastOperations(None, None)) == 'null'
+    assert views.show('operation', samples.operating()) == 'null'
 
 
 def test_document_modes_are_all_modes() -> None:

@@ -10,7 +10,7 @@ from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.rollout.records import in_flight
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.health import health_checks
-from rocksdb_tuner.present.operations import LastOperations, next_step, next_step_of
+from rocksdb_tuner.present.operations import next_step, next_step_of
 from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun, changing
 
 from . import samples
@@ -35,20 +35,20 @@ def test_running_operations_come_before_ended_ones(
     states: dict[str, ExperimentState],
 ) -> None:
     rollout = samples.failed_rollout()
-    last = LastOperations(rollout, None, experiment=states['measuring'])
-    assert last.in_view == states['measuring']
+    last = samples.operating(rollout, experiment=states['measuring'])
+    assert last.operation == states['measuring']
     later = replace(states['done'], started_s=rollout.started_s + 1)
-    assert LastOperations(rollout, None, experiment=later).in_view == later
-    assert LastOperations(None, None).in_view is None
+    assert samples.operating(rollout, experiment=later).operation == later
+    assert samples.operating().operation is None
 
 
 @pytest.mark.parametrize('stage', ['baseline', 'changing', 'measuring', 'restoring', 'done'])
 def test_state_is_shown_in_every_format(states: dict[str, ExperimentState], stage: str) -> None:
-    last = LastOperations(None, None, experiment=states[stage])
+    last = samples.operating(experiment=states[stage])
     assert 'E1' in views.show('operation', last, 'plain')
     assert '"experiment"' in views.show('operation', last)
     waiting = replace(states[stage], paused_reason='osd.3 is down', failure='x')
-    shown = views.show('operation', LastOperations(None, None, experiment=waiting), 'plain')
+    shown = views.show('operation', samples.operating(experiment=waiting), 'plain')
     assert ('osd.3 is down' in shown) is (stage != 'done')
 
 

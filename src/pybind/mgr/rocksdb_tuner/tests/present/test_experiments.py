@@ -20,11 +20,10 @@ from rocksdb_tuner.present.experiment import (
     unknowns,
     would_take,
 )
-from rocksdb_tuner.present.operations import LastOperations
 
 from . import experiment_samples as experiments
 from .experiment_samples import BEST, OBJECTIVE
-from .samples import small_cluster
+from .samples import operating, small_cluster
 from .test_documents import validator
 
 #: DESIGN: names that others read.
@@ -44,7 +43,7 @@ CONTRACT = {
 
 
 def operation(state: ExperimentState, form: str) -> str:
-    return views.show('operation', LastOperations(None, None, experiment=state), form)
+    return views.show('operation', operating(experiment=state), form)
 
 
 def shown(name: str, form: str = 'json') -> Any:

@@ -10,7 +10,6 @@ import pytest
 
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.operations import LastOperations
 
 from . import samples
 
@@ -39,7 +38,7 @@ def test_running_operation_is_shown_or_else_the_last(
     rollout: Any, campaign: Any, shown: str
 ) -> None:
     """For both kinds, in plain, in JSON and in the status alike."""
-    last = LastOperations(rollout, campaign)
+    last = samples.operating(rollout, campaign)
     found = json.loads(views.show('operation', last))
     assert found['id'] == shown
     first = views.show('operation', last, 'plain').split('\n')[0]
@@ -53,14 +52,14 @@ def test_running_operation_is_shown_or_else_the_last(
 
 
 def test_operation_shows_the_progress_of_each_osd_and_the_next_step() -> None:
-    last = LastOperations(None, CAMPAIGN, 'osd.0 has been compacting for 2h')
+    last = samples.operating(None, CAMPAIGN, 'osd.0 has been compacting for 2h')
     found = json.loads(views.show('operation', last))
     assert [(osd['osd'], osd['phase']) for osd in found['osds']] == [
         (0, 'compacting'), (1, 'pending'),
     ]  # fmt: skip
     assert found['waits_for'] == 'osd.0 has been compacting for 2h'
-    plain = views.show('operation', LastOperations(ROLLOUT, None), 'plain')
+    plain = views.show('operation', samples.operating(ROLLOUT), 'plain')
     assert plain.endswith('\nNext step: wait for osd.1 to restart and become clean')
-    over = LastOperations(None, ended(CAMPAIGN, 1.0), 'osd.0 has been compacting for 2h')
+    over = samples.operating(None, ended(CAMPAIGN, 1.0), 'osd.0 has been compacting for 2h')
     assert 'Next step' not in views.show('operation', over, 'plain')
     assert json.loads(views.show('operation', over))['waits_for'] is None

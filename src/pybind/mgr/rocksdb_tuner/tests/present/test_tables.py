@@ -32,7 +32,6 @@ from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.advice import findings_named, in_full, plan_of
 from rocksdb_tuner.present.layout import WIDTH, clean, display_width, paragraph, shell_command
-from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.present.osd import detail_of, worst_osds
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
@@ -50,7 +49,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield 'finding', views.show('finding', findings_named(snapshot, found.finding_id), 'plain')
     yield 'recommend', views.show('recommend', snapshot, 'plain')
     yield 'recommend --all', views.show('recommend-all', snapshot, 'plain')
-    yield 'operation', views.show('operation', LastOperations.of(snapshot), 'plain')
+    yield 'operation', views.show('operation', snapshot, 'plain')
     yield 'history', views.show('history', snapshot.history, 'plain')
     yield 'mode', views.show('mode', snapshot.mode, 'plain')
     yield 'doctor', views.show('doctor', examine(snapshot, samples.ENVIRONMENT), 'plain')
@@ -66,7 +65,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def of_rollout(state: RolloutState, form: str) -> str:
-    return views.show('operation', LastOperations(state, None), form)
+    return views.show('operation', samples.operating(state), form)
 
 
 def too_wide(text: str, width: int = WIDTH) -> list[str]:
@@ -377,7 +376,7 @@ def test_campaign_shows_its_wait_reason_in_its_status_and_in_the_module_status()
     )
     status = ' '.join(views.show('status', snapshot, 'plain').split())
     assert f'Operation: c8 for osd: canary, 0 of 2 OSDs; {waits_for}' in status
-    last = LastOperations.of(snapshot)
+    last = snapshot
     assert f'Waiting for: {waits_for}' in ' '.join(views.show('operation', last, 'plain').split())
     assert json.loads(views.show('operation', last))['waits_for'] == waits_for
     found = json.loads(views.show('status', snapshot))['operation']
@@ -385,7 +384,7 @@ def test_campaign_shows_its_wait_reason_in_its_status_and_in_the_module_status()
     assert (found['kind'], found['phase'], found['paused_reason']) == ('compaction', 'canary', None)
     over = replace(snapshot, campaign=replace(campaign, stage=PhaseOf.DONE, outcome=Outcome.DONE))
     assert waits_for not in views.show('status', over, 'plain')
-    assert json.loads(views.show('operation', LastOperations.of(over)))['waits_for'] is None
+    assert json.loads(views.show('operation', over))['waits_for'] is None
 
 
 def test_history_shows_unparsable_options_unchanged() -> None:

@@ -17,8 +17,8 @@ from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.order import in_batches
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
+from rocksdb_tuner.tests.present.samples import operating
 
 from .conftest import ALL, NEW, Run, set_profile
 
@@ -34,7 +34,7 @@ def changed(run: Run) -> set[int]:
 
 
 def rollout_text(state: RolloutState) -> str:
-    return views.show('operation', LastOperations(state, None), 'plain')
+    return views.show('operation', operating(state), 'plain')
 
 
 def for_gain(run: Run, **changes: object) -> ChangeRequest:

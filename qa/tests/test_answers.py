@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Optional
 import jsonschema
 import pytest
 
+from answers import json_schema, typescript
 from rocksdb_tuner import present
 from rocksdb_tuner.kinds import Kind, kind_of
 from rocksdb_tuner.notes import (
@@ -27,7 +28,6 @@ from rocksdb_tuner.notes import (
     Picked,
     Share,
 )
-from rocksdb_tuner.present.schema import json_schema, typescript
 from rocksdb_tuner.present.to_json import part_of, published_fields, to_json
 from rocksdb_tuner.present.views import VIEWS, View
 
