@@ -117,7 +117,7 @@ def test_mounted_as_the_manual_says_it_answers(
 ) -> None:
     """From nothing to `status` with the commands of the page, and four of them to enable it."""
     begin_s = time.monotonic()
-    commands = manual_commands('cephadm')
+    commands = manual_commands('cephadm, by mounting')
     install = next(command for command in commands if command.startswith('make install '))
     subprocess.run(
         install.replace('DESTDIR=', f'DESTDIR={cluster.dir}'), shell=True, cwd=CHECKOUT, check=True
@@ -130,7 +130,7 @@ def test_mounted_as_the_manual_says_it_answers(
         assert command in commands
         words = command.replace('mgr-mount.yaml', '-').split()[2:]
         orch(cluster, *words, stdin=mounted)
-    assert 'ceph mgr module enable rocksdb_tuner' in manual_commands('Enabling')
+    assert commands[3:] == ['ceph mgr module enable rocksdb_tuner']
     cluster.enable_module()
     tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 120, 'samples of all OSDs')
     print(f'from nothing to the first decision: {time.monotonic() - begin_s:.0f} s')
@@ -297,7 +297,9 @@ def test_uninstalled_from_the_mounts_it_comes_by_image_and_only_managers_restart
         )  # fmt: skip
     try:
         upgrade = next(
-            c for c in manual_commands('cephadm') if c.startswith('ceph orch upgrade start')
+            c
+            for c in manual_commands('cephadm, by image')
+            if c.startswith('ceph orch upgrade start')
         )
         osds = started(cluster, 'osd')
         orch(cluster, *re.sub(r'<\S+>', IMAGE, upgrade).split()[2:])
