@@ -25,7 +25,7 @@ from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
 from rocksdb_tuner.judge.arms import Answer, Arm
 from rocksdb_tuner.operations.experiment.measuring import ExperimentStorage
-from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState, Stage
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import (
     Before,
@@ -63,26 +63,23 @@ def strings(default: str) -> dict[str, str]:
 def planned(default: str, release: str) -> ExperimentState:
     options = strings(default)
     plan = ExperimentPlan(
+        who='osd',
         arms=tuple(Arm(name, options[name], osds=osds) for name, osds in zip(PERCENT, COLUMNS)),
+        objective='kv_sync_ms_per_txn',
+        from_options=default,
+        block_s=BLOCK_S,
+        max_duration_s=LIMIT_S,
         controls=CONTROLS,
         blocks=BLOCKS,
         settle_blocks=1,
-        block_s=BLOCK_S,
         detectable=0.5,
         unsafe_detectable=0.5,
     )
     return ExperimentState(
         experiment_id='E1',
-        request=ExperimentRequest(
-            who='osd',
-            actor='client.admin',
-            plan=plan,
-            objective='kv_sync_ms_per_txn',
-            min_effect=0.1,
-            max_duration_s=LIMIT_S,
-            adopt=False,
-            from_options=default,
-        ),
+        request=plan,
+        actor='client.admin',
+        adopt=False,
         before=Before(
             entries=(),
             osds=tuple(OsdBefore(n, default, 'default', release) for n in range(9)),

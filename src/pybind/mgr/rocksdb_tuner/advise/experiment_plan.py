@@ -1,6 +1,7 @@
 """The plan of an experiment on a group, from its history and the requested arms. Pure.
 
-Properties of a group's OSDs that an experiment matches OSDs by.
+Option strings that it may try, with the model's predictions, and properties of the OSDs that it
+matches OSDs by.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 import errno
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Optional, Union
+from dataclasses import dataclass, field, replace
+from typing import Optional
 
 from ..judge.arms import Arm
 from ..judge.evidence import Block
@@ -20,67 +21,35 @@ from ..judge.noise import (
     measured_noise,
     undisturbed,
 )
-from ..judge.signals import JudgedSignal, experiment_limits, judged_signals, limits
+from ..judge.records import Predicted
+from ..judge.signals import JudgedSignal, experiment_limits, judged_signals, objective_of
 from ..observe.load_history import LONGEST_S, KeptWork, Work
 from ..options.verdict import BadQuestionError
 from ..plan.batches import LEAST_FILLS
-from ..plan.commands import TYPICAL_RESTART_S, ShownSteps
+from ..plan.commands import ShownSteps
 from ..plan.experiment_design import (
     MIN_EFFECT_BOUNDS,
     ExperimentPlan,
     Refusal,
-    Terms,
     plan_experiment,
     too_small,
 )
 from ..plan.order import Candidate
 from ..units import format_bytes, format_duration, format_percent
-from .candidates import weighing
+from ..workload.records import WorkloadClass
+from .candidates import expected_usages, weighing
 from .case import Case
 from .cohort import group_cohort
-from .experiment_arms import best_arms, named_arms, objective_for
-from .profiles import Profile
-from .records import GroupFacts, MeasuredArm, OsdFacts
-from .weighing import Bars, Weighing
+from .experimented import SHOWN_RESOURCES
+from .profiles import Profile, profiles
+from .records import GroupFacts, MeasuredArm, OsdFacts, Resource
+from .strings import safe_to_apply
+from .weighing import RESOURCES, Bars, Weighed, Weighing
 from .whatif.tree import fill_s
 
-
-def similar_by(case: Case, kept: KeptWork, noise: Optional[MeasuredNoise]) -> tuple[Candidate, ...]:
-    """The OSDs with the properties to match: load, placement groups, primaries and noise."""
-    by_osd: Mapping[int, float] = {} if noise is None else noise.by_osd
-    return tuple(
-        Candidate(
-            osd_id=osd.info.osd_id,
-            device_class=osd.info.device_class,
-            domain=osd.info.failure_domain,
-            write_iops=_write_iops(kept, osd.info.osd_id),
-            pgs=None if osd.details is None else osd.details.pgs,
-            primary_share=_primary_share(kept.by_osd[osd.info.osd_id]),
-            noise=by_osd.get(osd.info.osd_id),
-        )
-        for osd in case.osds
-    )
-
-
-def _write_iops(kept: KeptWork, osd_id: int) -> Optional[float]:
-    """Client writes per second over the whole history, not an instantaneous value."""
-    spans = zip(kept.times_s, kept.times_s[1:])
-    known = [
-        (work.writes, end_s - begin_s)
-        for work, (begin_s, end_s) in zip(kept.by_osd[osd_id], spans)
-        if work.writes is not None
-    ]
-    return sum(count for count, _ in known) / sum(s for _, s in known) if known else None
-
-
-def _primary_share(work: Sequence[Work]) -> Optional[float]:
-    """Share of client writes among transactions: an OSD writes as a primary and as a replica."""
-    known = [(w.writes, w.txns) for w in work if w.writes is not None and w.txns]
-    txns = sum(count for _, count in known)
-    return min(1.0, sum(writes for writes, _ in known) / txns) if txns else None
-
-
 MAX_DURATION_BOUNDS_S = (600.0, 14 * 86400.0)
+#: More arms leave too few OSDs for each in any cluster.
+ARMS_MAX = 8
 
 
 @dataclass(frozen=True)
@@ -115,47 +84,7 @@ class Grounds:
     share: float = field(default_factory=lambda: experiment_limits().share)
 
 
-@dataclass(frozen=True)
-class PlannedExperiment:
-    """The planned experiment: its arms, and the plan or why there is none."""
-
-    who: str
-    arms: tuple[Arm, ...]
-    objective: str
-    min_effect: float
-    max_duration_s: float
-    #: Maximum share of the group without its old options.
-    share: float
-    from_options: str
-    #: Time between memtable flushes with the slowest of the option strings; None: unknown.
-    fill_s: Optional[float]
-    block_s: float
-    plan: Union[ExperimentPlan, Refusal]
-    #: Length of the history that the noise was measured over.
-    history_s: float
-    #: Release, workload and hardware of the group, by name; None: unknown.
-    release: str
-    workload: Optional[str]
-    hardware: Optional[str]
-    #: Signals with unknown noise: harm to them may not be detected early.
-    unmeasured: tuple[str, ...]
-
-    @property
-    def restarts(self) -> Optional[int]:
-        """Planned restarts; None: no plan."""
-        if isinstance(self.plan, Refusal):
-            return None
-        return self.plan.restarts
-
-    @property
-    def duration_s(self) -> Optional[float]:
-        """Includes the final restarts, but no time waiting for gates; None: no plan."""
-        if isinstance(self.plan, Refusal):
-            return None
-        return self.plan.duration_s + len(self.plan.changed) * TYPICAL_RESTART_S
-
-
-def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
+def plan_for(question: Question, grounds: Grounds) -> ExperimentPlan:
     """Plan the experiment.
 
     Raises BadQuestionError: EINVAL and ENOENT for the request, EAGAIN for a short history.
@@ -164,58 +93,46 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
     group = _group(question.who, grounds.groups)
     case, weighed = _case(group, grounds)
     objective = _objective(question.signal, case)
-    limits_ = experiment_limits()
-    most_arms = int(len(case.osds) * grounds.share) // limits_.least_arm_osds
+    bounds = experiment_limits()
+    most_arms = int(len(case.osds) * grounds.share) // bounds.least_arm_osds
     arms = (
-        named_arms(case, question.arms, objective, weighed, grounds.custom_profiles)
+        _named_arms(case, question.arms, objective, weighed, grounds.custom_profiles)
         if question.arms
         # If nothing fits, the refusal states the requirements of a single arm.
-        else best_arms(case, objective, weighed, max(1, min(limits_.default_arms, most_arms)))
+        else _best_arms(case, objective, weighed, max(1, min(bounds.default_arms, most_arms)))
     )
     fills = [fill_s(case.running, arm.options, case.situation) for arm in arms]
     fill = max((f for f in fills if f is not None), default=None)
     kept = grounds.history([osd.info.osd_id for osd in case.osds])
-    block_s = _block_s(grounds.least_block_s, fill, kept.spacing_s)
-    needed = [signal for signal in judged_signals() if _is_needed(signal, objective)]
-    terms = Terms(
+    asked = ExperimentPlan(
+        who=group.who,
         arms=arms,
         objective=objective,
-        block_s=block_s,
-        warm_up_s=max(limits().warm_up_s, fill or 0.0),
-        restart_s=TYPICAL_RESTART_S,
-        min_effect=question.min_effect,
-        max_duration_s=question.max_duration_s,
-        share=grounds.share,
-    )
-    # Neither is worth waiting for a history.
-    never = too_small(len(case.osds), terms) or _never_known(block_s)
-    blocks = () if never else _blocks(kept, block_s, objective)
-    noises = {
-        signal.name: noise
-        for signal in needed
-        if (noise := measured_noise(signal.name, blocks)) is not None
-    }
-    plan = never or plan_experiment(
-        similar_by(case, kept, noises.get(objective)),
-        terms,
-        {name: noise.group for name, noise in noises.items()},
-    )
-    return PlannedExperiment(
-        who=group.who,
-        arms=arms if isinstance(plan, Refusal) else plan.arms,
-        objective=objective,
-        min_effect=question.min_effect,
-        max_duration_s=question.max_duration_s,
-        share=grounds.share,
         from_options=case.running,
+        block_s=_block_s(grounds.least_block_s, fill, kept.spacing_s),
+        min_effect=question.min_effect,
+        max_duration_s=question.max_duration_s,
+        share=grounds.share,
         fill_s=fill,
-        block_s=block_s,
-        plan=plan,
-        history_s=len(blocks) * block_s,
         release=case.release.name,
         workload=None if case.writer is None else case.writer.workload_class.value,
         hardware=_hardware(case),
-        unmeasured=tuple(signal.name for signal in needed if signal.name not in noises),
+    )
+    needed = [signal.name for signal in judged_signals() if _is_needed(signal, objective)]
+    # Neither is worth waiting for a history.
+    never = too_small(len(case.osds), asked) or _never_known(asked.block_s)
+    if never is not None:
+        return replace(asked, refusal=never, unmeasured=tuple(needed))
+    blocks = _blocks(kept, asked.block_s, objective)
+    noises = {name: noise for name in needed if (noise := measured_noise(name, blocks)) is not None}
+    return plan_experiment(
+        _similar_by(case, kept, noises.get(objective)),
+        replace(
+            asked,
+            history_s=len(blocks) * asked.block_s,
+            unmeasured=tuple(name for name in needed if name not in noises),
+        ),
+        {name: noise.group for name, noise in noises.items()},
     )
 
 
@@ -267,7 +184,9 @@ def _case(group: GroupFacts, grounds: Grounds) -> tuple[Case, Weighing]:
 
 def _objective(signal: Optional[str], case: Case) -> str:
     if signal is None:
-        return objective_for(case)
+        found = objective_of(_to_relieve(case).value)
+        assert found is not None
+        return found
     known = [judged.name for judged in judged_signals() if judged.kind != 'events']
     if signal not in known:
         raise BadQuestionError(
@@ -322,3 +241,148 @@ def _blocks(kept: KeptWork, block_s: float, objective: str) -> tuple[Block, ...]
         f'{format_duration(least * block_s)}, in blocks of {format_duration(block_s)} without '
         f'restarts of OSDs: try again in {format_duration((least - known) * block_s)}',
     )
+
+
+# -- OSDs
+
+
+def _similar_by(
+    case: Case, kept: KeptWork, noise: Optional[MeasuredNoise]
+) -> tuple[Candidate, ...]:
+    """The OSDs with the properties to match: load, placement groups, primaries and noise."""
+    by_osd: Mapping[int, float] = {} if noise is None else noise.by_osd
+    return tuple(
+        Candidate(
+            osd_id=osd.info.osd_id,
+            device_class=osd.info.device_class,
+            domain=osd.info.failure_domain,
+            write_iops=_write_iops(kept, osd.info.osd_id),
+            pgs=None if osd.details is None else osd.details.pgs,
+            primary_share=_primary_share(kept.by_osd[osd.info.osd_id]),
+            noise=by_osd.get(osd.info.osd_id),
+        )
+        for osd in case.osds
+    )
+
+
+def _write_iops(kept: KeptWork, osd_id: int) -> Optional[float]:
+    """Client writes per second over the whole history, not an instantaneous value."""
+    spans = zip(kept.times_s, kept.times_s[1:])
+    known = [
+        (work.writes, end_s - begin_s)
+        for work, (begin_s, end_s) in zip(kept.by_osd[osd_id], spans)
+        if work.writes is not None
+    ]
+    return sum(count for count, _ in known) / sum(s for _, s in known) if known else None
+
+
+def _primary_share(work: Sequence[Work]) -> Optional[float]:
+    """Share of client writes among transactions: an OSD writes as a primary and as a replica."""
+    known = [(w.writes, w.txns) for w in work if w.writes is not None and w.txns]
+    txns = sum(count for _, count in known)
+    return min(1.0, sum(writes for writes, _ in known) / txns) if txns else None
+
+
+# -- arms
+
+
+def _to_relieve(case: Case) -> Resource:
+    """The limit, or else what such clients use most."""
+    if case.limit.resource in RESOURCES or case.writer is None:
+        return case.limit.resource
+    rbd = case.writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
+    return Resource.KV_SYNC if rbd else Resource.DB_SPACE
+
+
+def _named_arms(
+    case: Case,
+    names: Sequence[str],
+    objective: str,
+    weighed: Weighing,
+    custom_profiles: Sequence[Profile],
+) -> tuple[Arm, ...]:
+    """Profiles, or candidates of the choice, by name; raises BadQuestionError."""
+    if len(names) > ARMS_MAX:
+        raise BadQuestionError(errno.EINVAL, f'{len(names)} arms are more than {ARMS_MAX}')
+    known = {p.name: p.options for p in (*profiles(), *custom_profiles)}
+    for candidate in weighed.weighed:
+        known.setdefault(candidate.candidate.name, candidate.candidate.options)
+    found: list[Arm] = []
+    for name in names:
+        if name not in known:
+            raise BadQuestionError(
+                errno.ENOENT,
+                f'unknown profile "{name}" in --arms; profiles: '
+                f'{", ".join(p.name for p in (*profiles(), *custom_profiles))}',
+            )
+        problem = _unfit(case, known[name], found)
+        if problem is not None:
+            raise BadQuestionError(errno.EINVAL, f'"{name}" cannot be an arm: {problem}')
+        found.append(_tried(case, name, known[name], objective))
+    return tuple(found)
+
+
+def _best_arms(case: Case, objective: str, weighed: Weighing, count: int) -> tuple[Arm, ...]:
+    """The ``count`` best candidates of the choice; raises BadQuestionError if there are none."""
+    found: list[Arm] = []
+    for candidate in _best_first(weighed, _to_relieve(case)):
+        options = candidate.candidate.options
+        if len(found) < count and _unfit(case, options, found) is None:
+            found.append(_tried(case, candidate.candidate.name, options, objective))
+    if not found:
+        raise BadQuestionError(
+            errno.EINVAL,
+            f'no candidate for {case.cohort.group.who} is worth an experiment: "ceph rocksdb-tuner '
+            'recommend --all" shows why; name profiles with --arms',
+        )
+    return tuple(found)
+
+
+def _best_first(weighed: Weighing, resource: Resource) -> list[Weighed]:
+    """Feasible candidates that may gain enough, the most promising first.
+
+    Candidates with the same prediction count once: an experiment could not distinguish them.
+    """
+    found = [
+        (ratio.value, number, w)
+        for number, w in enumerate(weighed.weighed)
+        for ratio in [w.of(resource)]
+        if ratio is not None and ratio.low <= 1 - weighed.bars.min_gain
+    ]
+    distinct: dict[object, Weighed] = {}
+    for _, _, candidate in sorted(found, key=lambda one: one[:2]):
+        distinct.setdefault(candidate.usages, candidate)
+    return list(distinct.values())
+
+
+def _unfit(case: Case, options: str, others: Iterable[Arm]) -> Optional[str]:
+    """Why these OSDs must not or need not try ``options``; None if they may."""
+    if not options:
+        return 'it sets no options'
+    version = case.release.rocksdb_version
+    refused = [problem.message for problem in safe_to_apply(options, version)]
+    if case.alike(options, case.release.default_options):
+        # Untuned OSDs run it.
+        refused = []
+    refused += [o.reason.statement for o in case.misfits(options)]
+    if refused:
+        return refused[0]
+    if case.alike(options, case.running):
+        return 'the group runs these options already'
+    twin = next((other.name for other in others if case.alike(options, other.options)), None)
+    return None if twin is None else f'it is equivalent to "{twin}"'
+
+
+def _tried(case: Case, name: str, options: str, objective: str) -> Arm:
+    cautions = tuple(o.reason.statement for o in case.standing(options))
+    return Arm(name, options, _predicted(case, options, objective), cautions)
+
+
+def _predicted(case: Case, options: str, objective: str) -> Optional[Predicted]:
+    """The predicted effect of ``options`` on a judged signal, if the model has its resource."""
+    for usage in expected_usages(case, options):
+        resource = usage.resource
+        if resource in SHOWN_RESOURCES and objective_of(resource.value) == objective:
+            low, _, high = (100 * (end - 1) for end in usage.ratio.ends)
+            return Predicted(RESOURCES[resource], low, high)
+    return None

@@ -6,7 +6,6 @@ the experiment. Of several results on the same change the newest applies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Optional
 
 from ..judge.signals import objective_of, signal_named
@@ -17,14 +16,14 @@ from .objections import Name, Objection
 from .records import MeasuredArm, Prediction, Reason, Resource
 
 #: Signals in `osd` that change with a judged signal.
-_SHOWN_AS = {
+SHOWN_AS = {
     'op_w_latency_ms': 'op_w_latency_ms',
     'kv_sync_ms_per_txn': 'kv_sync_busy',
     'db_bytes_per_txn': 'db_write_amp',
     'db_used_bytes': 'db_used_bytes',
 }
 #: Modeled resources whose use is a judged signal.
-_SHOWN_RESOURCES = (Resource.KV_SYNC, Resource.DB_DEVICE, Resource.DB_SPACE)
+SHOWN_RESOURCES = (Resource.KV_SYNC, Resource.DB_DEVICE, Resource.DB_SPACE)
 
 
 def of_case(case: Case) -> tuple[MeasuredArm, ...]:
@@ -74,7 +73,7 @@ def measured_usage(case: Case, options_from: str, options_to: str) -> dict[Resou
     )
     return {
         resource: Estimate(low, value, high)
-        for resource in _SHOWN_RESOURCES
+        for resource in SHOWN_RESOURCES
         if objective_of(resource.value) == arm.signal
     }
 
@@ -83,7 +82,7 @@ def prediction_from(arm: MeasuredArm) -> Prediction:
     """The measured interval as the prediction for the rest of the group."""
     return Prediction(
         metric=_title(arm),
-        signal=_SHOWN_AS[arm.signal],
+        signal=SHOWN_AS[arm.signal],
         estimate_percent=arm.change_percent,
         low_percent=arm.low_percent,
         high_percent=arm.high_percent,
@@ -114,11 +113,6 @@ def runs_winner(arm: MeasuredArm) -> str:
         f'The running options won experiment {arm.experiment_id}, which measured a change of the '
         f'{effect_of(arm)}.'
     )
-
-
-def known_arms(arms: Iterable[MeasuredArm]) -> tuple[MeasuredArm, ...]:
-    """Results with a bounded interval on a signal that this version knows."""
-    return tuple(arm for arm in arms if arm.signal in _SHOWN_AS)
 
 
 def _title(arm: MeasuredArm) -> str:

@@ -41,9 +41,8 @@ _RECOMMENDATION = re.compile(r'(.*)(-[0-9a-f]{6})', re.DOTALL)
 DEFINED = frozenset(
     {
         *('ModuleState.limits', 'Evidence.signal', 'Evidence.unit', 'Evidence.wording'),
-        *('Predicted.metric', 'SignalVerdict.name', 'ExperimentResult.objective'),
-        *('ExperimentRequest.objective', 'ExperimentRequest.workload'),
-        *('ExperimentRequest.hardware', 'ExperimentResult.workload'),
+        *('Predicted.metric', 'SignalVerdict.name', 'ExperimentPlan.objective'),
+        *('ExperimentPlan.workload', 'ExperimentPlan.hardware', 'ExperimentPlan.unmeasured'),
     }
 )
 
@@ -82,8 +81,7 @@ class _Replacement:
         self._found: defaultdict[str, set[str]] = defaultdict(set)
         self._new: dict[tuple[str, str], str] = {}
         named, word, options = self._named, self._word, self._options
-        arms = 'Arm.name ArmOutcome.name'
-        winners = 'Conclusion.winner Conclusion.runner_up ExperimentResult.winner'
+        arms = 'Arm.name Conclusion.winner Conclusion.runner_up'
         #: By "type.field", or by field name for any type.
         self._rules: Mapping[str, _Rules] = {
             field: rule
@@ -92,7 +90,7 @@ class _Replacement:
                 (named('pool'), 'PoolInfo.name'),
                 (named('mgr'), 'ManagerInfo.name'),
                 (named('namespace'), 'pod_namespace'),
-                (named('profile'), f'{arms} {winners}'),
+                (named('profile'), arms),
                 (word('class'), 'device_class device_classes advised_on Memories.groups'),
                 (word('type'), 'CrushBucket.kind FailureDomain.kind CrushChoice.kind'),
                 (word('step'), 'CrushChoice.op'),
@@ -114,8 +112,6 @@ class _Replacement:
                 (options, 'value options options_from options_to from_options strings targets'),
                 (options, 'sharding'),
                 ((self._who, options), 'entries other_entries final_entries'),
-                ((named('profile'), options), 'ExperimentResult.arms'),
-                ((named('profile'), None), 'ExperimentResult.dropped'),
                 (str, ' '.join(DEFINED)),
             )
             for field in fields.split()

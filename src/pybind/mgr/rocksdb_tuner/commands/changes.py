@@ -9,16 +9,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Callable, Optional
 
-from ..advise.experiment_plan import Grounds, PlannedExperiment, Question, plan_for
+from ..advise.experiment_plan import Grounds, Question, plan_for
 from ..advise.records import Kind
 from ..advise.weighing import bars_of
 from ..evaluate import advised
 from ..operations.compaction.plan import recommended, requested
 from ..operations.compaction.records import CampaignRequest
-from ..operations.experiment.admission import request_of
-from ..operations.experiment.results import measured_arms
+from ..operations.experiment.announce import measured_arms
 from ..operations.phases import OperationState
 from ..options.verdict import BadQuestionError
+from ..plan.experiment_design import ExperimentPlan
 from ..present.advice import plan_of
 from ..requests import NOT_SAMPLED, BusyError
 from ..snapshot import Mode
@@ -168,8 +168,8 @@ def experiment_start(
     planned = _planned(context, who, arms, signal, min_effect, max_duration)
     if dry_run:
         return shown('experiment-plan', planned)
-    request = request_of(planned, context.actor, adopt=adopt)
-    return _done(context, lambda: context.tuner.operations.start_experiment(request))
+    operations, actor = context.tuner.operations, context.actor
+    return _done(context, lambda: operations.start_experiment(planned, actor, adopt=adopt))
 
 
 def _share(text: str) -> float:
@@ -202,7 +202,7 @@ def _planned(
     signal: Optional[str],
     min_effect: Optional[str],
     max_duration: Optional[str],
-) -> PlannedExperiment:
+) -> ExperimentPlan:
     question = Question(
         who=who,
         arms=() if arms is None else tuple(name.strip() for name in arms.split(',')),

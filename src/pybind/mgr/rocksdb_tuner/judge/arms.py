@@ -50,6 +50,12 @@ class Contrast(NamedTuple):
             return None
         return math.expm1(max(-self.low, self.high))
 
+    @property
+    def percents(self) -> tuple[Optional[float], Optional[float], Optional[float]]:
+        """Estimate and interval in percent, as stored; None: not bounded."""
+        estimate, low, high = (None if v is None else round(percent(v), 2) for v in self)
+        return estimate, low, high
+
     def within(self, share: float) -> bool:
         """Whether the two are equivalent: the difference is less than ``share``."""
         return self.furthest is not None and self.furthest < share
@@ -87,6 +93,11 @@ class Arm:
     def of(self, effect: Effect) -> tuple[SignalVerdict, ...]:
         """Signals with this effect; worse: by more than their tolerance."""
         return tuple(signal for signal in self.signals if signal.effect is effect)
+
+    @property
+    def percents(self) -> tuple[Optional[float], Optional[float], Optional[float]]:
+        """Its gain in percent; None: not known, or not bounded."""
+        return (None, None, None) if self.gain is None else self.gain.percents
 
     @property
     def why_dropped(self) -> str:

@@ -25,6 +25,8 @@ from typing import NamedTuple, Optional
 
 #: Higher estimates cannot be distinguished from a random walk.
 _MOST_CORRELATED = 0.9
+#: Larger exponents overflow.
+_LARGEST = 700.0
 
 
 class Shift(NamedTuple):
@@ -50,7 +52,8 @@ def shift(before: Sequence[float], after: Sequence[float], z: float) -> Shift:
 
 def percent(logarithm: float) -> float:
     """The relative change, in percent, for a difference of logarithms."""
-    return math.expm1(logarithm) * 100
+    # A stored one may be any number.
+    return math.expm1(min(logarithm, _LARGEST)) * 100
 
 
 def chance_of_as_many(found: int, of: int, found_elsewhere: int, of_elsewhere: int) -> float:

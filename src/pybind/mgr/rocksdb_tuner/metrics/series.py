@@ -17,13 +17,11 @@ from collections.abc import Iterable
 from typing import Callable, Optional
 
 from ..advise.records import Kind, Severity
-from ..operations.experiment.records import ExperimentState
-from ..operations.experiment.results import in_percent
+from ..operations.experiment.records import ExperimentState, Stage
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
 from ..present.decisions import decisions_of
-from ..present.experiment import ExperimentPhase, arm_verdict
-from ..present.experiment import phase_of as experiment_phase
+from ..present.experiment import arm_verdict
 from ..present.phrases import osds_finished
 from ..snapshot import Mode, Snapshot
 from ..version import VERSION
@@ -140,12 +138,12 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
     """The current or last experiment; nothing before the first."""
     if state is None:
         return
-    phases = [phase.value for phase in ExperimentPhase]
+    phases = [phase.value for phase in Stage]
     yield states(
         'experiment_phase',
         '1 for the phase of the last experiment.',
         phases,
-        experiment_phase(state).value,
+        state.phase.value,
     )
     changed = len(state.changed)
     yield single('experiment_changed_osds', 'OSDs that run the options of an arm.', changed)
@@ -157,7 +155,7 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
         'Time of the last progress of the last experiment.',
         state.updated_s,
     )
-    gains = {arm.name: in_percent(arm.gain) for arm in state.arms}
+    gains = {arm.name: arm.percents for arm in state.arms}
     verdicts = {arm.name: arm_verdict(arm, state.request.objective) for arm in state.arms}
     yield metric(
         'experiment_arm_info',

@@ -21,7 +21,7 @@ from ..observe.report_interval import ReportInterval
 from ..observe.signals import Signals, signals
 from ..observe.trend import GrowthPoints
 from ..observe.window import OsdHistory
-from ..operations.experiment.results import measured_arms
+from ..operations.experiment.announce import measured_arms
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
 from ..workload.classifier import Classifier

@@ -5,49 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
-from ..judge.arms import Answer
+from ..judge.arms import Conclusion
 from ..judge.records import Judgement, Predicted
 from ..notes import AsTime, Named
+from ..plan.experiment_design import ExperimentPlan
 from ..plan.records import OPTION
 from .phases import Outcome
-
-
-@dataclass(frozen=True)
-class ArmOutcome:
-    """Effect of one arm on the objective, in percent; None: unknown, or not bounded."""
-
-    name: str
-    change_percent: Optional[float]
-    low_percent: Optional[float]
-    high_percent: Optional[float]
-    #: The prediction at the start; None: none.
-    predicted: Optional[Predicted]
-
-
-@dataclass(frozen=True)
-class ExperimentResult:
-    """What an experiment found."""
-
-    #: (name, option string) of each arm.
-    arms: tuple[tuple[str, str], ...]
-    #: The judged signal that arms were expected to improve.
-    objective: str
-    #: Smaller differences, as a share, counted as none.
-    min_effect: float
-    #: None: it ended before it could be concluded.
-    answer: Optional[Answer]
-    winner: Optional[str]
-    #: The winner against the old option string, in percent; None: not bounded, or no winner.
-    gain_percent: Optional[float]
-    gain_low_percent: Optional[float]
-    gain_high_percent: Optional[float]
-    #: (name, reason) of each arm that ended early.
-    dropped: tuple[tuple[str, str], ...]
-    #: All arms that were compared.
-    effects: tuple[ArmOutcome, ...] = ()
-    #: Release and workload of the group, by name; None: unknown.
-    release: Optional[str] = None
-    workload: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -76,8 +39,10 @@ class HistoryRecord:
     option: Annotated[
         str, 'Changed option: the option string, or the annex that OSDs append to it.'
     ] = OPTION
-    #: None: this was no experiment.
-    experiment: Optional[ExperimentResult] = None
+    #: An experiment, with the results of its arms; None: this was none.
+    experiment: Optional[ExperimentPlan] = None
+    #: None: it ended before it could be concluded.
+    conclusion: Optional[Conclusion] = None
 
     @property
     def kind(

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Literal, Optional, Union
+from typing import Annotated, Literal, Optional
 
-from ..advise.experiment_plan import PlannedExperiment
 from ..judge.arms import Answer, Arm, Conclusion
 from ..judge.records import Effect, Predicted
 from ..judge.signals import experiment_limits, signal_named
-from ..notes import Among, Amount, Count, InPlace, OsdId, Time
-from ..operations.experiment.records import ExperimentRequest, ExperimentState, Stage
-from ..operations.experiment.results import in_percent, in_words
+from ..notes import Among, Amount, Count, InPlace, Time
+from ..operations.experiment.announce import in_words
+from ..operations.experiment.records import ExperimentState, Stage
 from ..operations.gates import GATES
 from ..options.grammar import difference
 from ..plan.experiment_design import ExperimentPlan as FoundPlan
@@ -48,21 +47,6 @@ _SLOW_EFFECTS = (
 )
 
 
-class ExperimentPhase(str, Enum):
-    """Progress of an experiment."""
-
-    PLANNED = 'planned'
-    BASELINE = 'baseline'
-    CHANGING = 'changing'
-    MEASURING = 'measuring'
-    RESTORING = 'restoring'
-    #: Waiting for the operator or a gate; see `paused_reason`.
-    WAITING = 'waiting'
-    DONE = 'done'
-    FAILED = 'failed'
-    ABORTED = 'aborted'
-
-
 class ArmVerdict(str, Enum):
     BETTER = 'better'
     SAME = 'same'
@@ -70,11 +54,6 @@ class ArmVerdict(str, Enum):
     UNCLEAR = 'unclear'
     #: An OSD of the arm crashed or did not start.
     FAILED = 'failed'
-
-
-def phase_of(state: ExperimentState) -> ExperimentPhase:
-    waits = state.paused_reason is not None and not state.ended
-    return ExperimentPhase.WAITING if waits else ExperimentPhase(state.stage.value)
 
 
 def signal_title(name: str) -> str:
@@ -108,67 +87,68 @@ def summary_of(state: ExperimentState) -> str:
     if state.stage is Stage.RESTORING:
         return 'Restoring the OSDs.'
     measured = 'arms' if state.stage is Stage.MEASURING else 'baseline'
-    return f'Measuring the {measured}, block {state.blocks} of {state.request.plan.blocks}.'
+    return f'Measuring the {measured}, block {state.blocks} of {state.request.blocks}.'
 
 
-def plan_summary(planned: PlannedExperiment) -> str:
+def plan_summary(plan: FoundPlan) -> str:
     """The plan or its refusal in a sentence."""
-    plan = planned.plan
-    if isinstance(plan, Refusal):
-        return f'Not possible here: {plan.reason}.'
+    if plan.refusal is not None:
+        return f'Not possible here: {plan.refusal.reason}.'
     return (
         f'{format_plural(len(plan.arms), "option string")} on {len(plan.changed)} OSDs, compared '
-        f'with {len(plan.controls)} unchanged OSDs for {format_duration(planned.duration_s)}.'
+        f'with {len(plan.controls)} unchanged OSDs for {format_duration(plan.duration_s)}.'
     )
 
 
-def risks(planned: PlannedExperiment) -> tuple[str, ...]:
+def risks(plan: FoundPlan) -> tuple[str, ...]:
     """Possible harm to the cluster."""
-    plan = planned.plan
-    if isinstance(plan, Refusal):
+    if plan.refusal is not None:
         return ()
     limits = experiment_limits()
     soon_s = limits.unsafe_blocks * plan.block_s
-    restarts = f'{format_plural(plan.restarts, "restart")} of OSDs, one at a time.'
+    restarts = f'{format_plural(2 * len(plan.changed), "restart")} of OSDs, one at a time.'
     untested = (
         f'Up to {len(plan.changed)} OSDs run options that are not proven here. An arm '
         f'that is worse by {plan.unsafe_detectable:.0%} is dropped within {limits.unsafe_blocks} '
         f'blocks ({format_duration(soon_s)}) in {1 - limits.error_rate:.0%} of cases.'
     )
     crash = 'If an OSD crashes or does not start, it is restored at once and the experiment ends.'
-    cautions = (f'{arm.name}: {text}' for arm in planned.arms for text in arm.cautions)
-    return restarts, untested, crash, *cautions
+    return (
+        restarts,
+        untested,
+        crash,
+        *(f'{a.name}: {text}' for a in plan.arms for text in a.cautions),
+    )
 
 
-def unknowns(planned: PlannedExperiment) -> tuple[str, ...]:
+def unknowns(plan: FoundPlan) -> tuple[str, ...]:
     """What the experiment does not show."""
-    plan = planned.plan
-    if isinstance(plan, Refusal):
+    if plan.refusal is not None:
         return ()
     found = [_SLOW_EFFECTS]
-    if plan.duration_s > planned.history_s:
+    if plan.measuring_s > plan.history_s:
         found.append(
-            f'The noise was measured over {format_duration(planned.history_s)}, less than the '
+            f'The noise was measured over {format_duration(plan.history_s)}, less than the '
             'experiment takes: if OSDs drift apart later, the intervals get wider than planned.'
         )
-    if planned.fill_s is None:
+    if plan.fill_s is None:
         found.append(
             'The time between memtable flushes is unknown, so blocks may be too short to cover '
             'them.'
         )
     found += [
         f'The noise of the {signal_title(name)} is unknown, so harm to it may be detected late.'
-        for name in planned.unmeasured
+        for name in plan.unmeasured
     ]
     return tuple(found)
 
 
-def start_command(planned: PlannedExperiment) -> str:
+def start_command(plan: FoundPlan) -> str:
     """The command that starts exactly this experiment."""
-    arms = ','.join(arm.name for arm in planned.arms)
-    start = ('ceph', 'rocksdb-tuner', 'experiment', 'start', '--who', planned.who, '--arms', arms)
-    effect, duration = f'{planned.min_effect * 100:g}', f'{planned.max_duration_s:.0f}'
-    bounds = ('--signal', planned.objective, '--min-effect', effect, '--max-duration', duration)
+    arms = ','.join(arm.name for arm in plan.arms)
+    start = ('ceph', 'rocksdb-tuner', 'experiment', 'start', '--who', plan.who, '--arms', arms)
+    effect, duration = f'{plan.min_effect * 100:g}', f'{plan.max_duration_s:.0f}'
+    bounds = ('--signal', plan.objective, '--min-effect', effect, '--max-duration', duration)
     return command(*start, *bounds)
 
 
@@ -223,45 +203,12 @@ class ExperimentArm:
 
 
 @dataclass(frozen=True)
-class ExperimentDesign:
-    """What is tried on which OSDs, and with what precision."""
-
-    who: Annotated[str, 'Config mask of the group.']
-    signal: Annotated[str, 'The judged signal that arms are expected to improve.']
-    min_effect_percent: Annotated[Amount, 'Smaller differences count as none.']
-    max_duration_s: Annotated[Amount, 'Maximum duration in seconds.']
-    options_from: Annotated[str, 'Option string that the group runs.']
-    controls: Annotated[tuple[OsdId, ...], 'OSDs that stay unchanged for comparison.']
-    detectable_percent: Annotated[
-        Optional[Amount],
-        'Smallest difference that is detected, with the noise measured on these OSDs; null: '
-        'unknown.',
-    ]
-    unsafe_percent: Annotated[
-        Optional[Amount],
-        'Smallest worsening that ends an arm within three blocks; null: unknown.',
-    ]
-    duration_s: Annotated[
-        Optional[Amount], 'Planned duration in seconds, without waiting for gates; null: no plan.'
-    ]
-    block_s: Annotated[Optional[Amount], 'Length of a block in seconds.']
-    restarts: Annotated[
-        Optional[Count], 'Planned restarts of OSDs, including the last; null: no plan.'
-    ]
-    planned_blocks: Annotated[
-        Optional[Count], 'Blocks of the baseline, and as many after the change; null: no plan.'
-    ]
-
-
-@dataclass(frozen=True)
 class Experiment:
     """The experiment under way, or an ended one."""
 
     kind: Annotated[Literal['experiment'], 'Kind of operation.']
     state: Annotated[ExperimentState, InPlace()]
-    phase: Annotated[ExperimentPhase, 'Current phase.']
     arms: Annotated[tuple[ExperimentArm, ...], 'The compared option strings.']
-    design: Annotated[ExperimentDesign, InPlace()]
     blocks: Annotated[Count, 'Number of measured blocks.']
     winner: Annotated[Optional[str], 'Best arm; null: none, or not yet.']
     conclusion: Annotated[
@@ -281,31 +228,19 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class ExperimentRefusal:
-    """Why no experiment is possible, and the requirements."""
-
-    reason: Annotated[str, 'The reason, as a phrase.']
-    osds: Annotated[Optional[Count], 'Required size of the group; null: unknown, or none suffices.']
-    duration_s: Annotated[
-        Optional[Amount],
-        'Required duration with these OSDs; null: unknown, or none suffices.',
-    ]
-
-
-@dataclass(frozen=True)
 class ExperimentPlan:
     """Preview of `experiment start`."""
 
     id: Annotated[Optional[str], 'Always null: nothing was started.']
-    phase: Annotated[ExperimentPhase, Among((ExperimentPhase.PLANNED,)), 'Always "planned".']
+    phase: Annotated[Stage, Among((Stage.PLANNED,)), 'Always "planned".']
     arms: Annotated[tuple[ExperimentArm, ...], 'Option strings to compare; without any effects.']
-    design: Annotated[ExperimentDesign, InPlace()]
+    plan: Annotated[FoundPlan, InPlace()]
     winner: Annotated[Optional[str], 'Always null.']
     conclusion: Annotated[Optional[Answer], 'Always null.']
     summary: Annotated[str, 'The plan or the refusal, as a sentence.']
     started: Annotated[Optional[Time], 'Always null.']
     ended: Annotated[Optional[Time], 'Always null.']
-    refusal: Annotated[Optional[ExperimentRefusal], 'null if the experiment is possible.']
+    refusal: Annotated[Optional[Refusal], 'null if the experiment is possible.']
     risk: Annotated[tuple[str, ...], 'Risks, in sentences.']
     unknown: Annotated[tuple[str, ...], 'Limitations of the experiment, in sentences.']
     gates: Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']
@@ -313,69 +248,40 @@ class ExperimentPlan:
 
 
 def experiment_of(state: ExperimentState) -> Experiment:
-    request, found = state.request, state.conclusion or _NOTHING_YET
-    plan, lead = request.plan, found.lead
+    objective, found = state.request.objective, state.conclusion or _NOTHING_YET
+    lead = found.lead
     effect = Effect.BETTER if lead is not None and lead.below else Effect.UNCLEAR
-    won = [arm for arm in state.arms if arm.name == found.winner]
     return Experiment(
         'experiment',
         state,
-        phase_of(state),
-        arms=tuple(_arm(arm, request.objective) for arm in state.arms),
-        design=_design(request, plan, plan.duration_s, plan.block_s),
+        arms=tuple(_arm(arm, objective) for arm in state.arms),
         blocks=state.measured_blocks,
         winner=found.winner,
         conclusion=None if state.conclusion is None else found.answer,
         summary=summary_of(state),
         runner_up=found.runner_up,
-        lead=lead and ExperimentEffect(request.objective, effect, *in_percent(lead)),
+        lead=lead and ExperimentEffect(objective, effect, *lead.percents),
         within_percent=None if found.within is None else found.within * 100,
-        unproven=tuple(signal.name for arm in won for signal in arm.of(Effect.UNCLEAR)),
+        unproven=tuple(s.name for s in state.best.of(Effect.UNCLEAR)) if state.best else (),
     )
 
 
-def experiment_plan_of(planned: PlannedExperiment) -> ExperimentPlan:
-    plan = planned.plan
+def experiment_plan_of(plan: FoundPlan) -> ExperimentPlan:
     return ExperimentPlan(
         id=None,
-        phase=ExperimentPhase.PLANNED,
-        arms=tuple(_arm(arm, planned.objective) for arm in planned.arms),
-        design=_design(planned, plan, planned.duration_s, planned.block_s),
+        phase=Stage.PLANNED,
+        arms=tuple(_arm(arm, plan.objective) for arm in plan.arms),
+        plan=plan,
         winner=None,
         conclusion=None,
-        summary=plan_summary(planned),
+        summary=plan_summary(plan),
         started=None,
         ended=None,
-        refusal=ExperimentRefusal(plan.reason, plan.osds, plan.duration_s)
-        if isinstance(plan, Refusal)
-        else None,
-        risk=risks(planned),
-        unknown=unknowns(planned),
+        refusal=plan.refusal,
+        risk=risks(plan),
+        unknown=unknowns(plan),
         gates=GATES,
-        command=start_command(planned),
-    )
-
-
-def _design(
-    asked: Union[ExperimentRequest, PlannedExperiment],
-    plan: Union[FoundPlan, Refusal],
-    duration_s: Optional[float],
-    block_s: float,
-) -> ExperimentDesign:
-    found = plan if isinstance(plan, FoundPlan) else None
-    return ExperimentDesign(
-        who=asked.who,
-        signal=asked.objective,
-        min_effect_percent=asked.min_effect * 100,
-        max_duration_s=asked.max_duration_s,
-        options_from=asked.from_options,
-        controls=() if found is None else found.controls,
-        detectable_percent=None if plan.detectable is None else plan.detectable * 100,
-        unsafe_percent=None if plan.unsafe_detectable is None else plan.unsafe_detectable * 100,
-        duration_s=duration_s,
-        block_s=block_s,
-        restarts=None if found is None else found.restarts,
-        planned_blocks=None if found is None else found.blocks,
+        command=start_command(plan),
     )
 
 
@@ -400,30 +306,25 @@ _ARMS: Sequence[Column[Arm]] = (
 )
 
 
-def experiment_plan(planned: PlannedExperiment) -> str:
+def experiment_plan(plan: FoundPlan) -> str:
     """Preview of `experiment start`."""
-    found = planned.plan
-    possible = isinstance(found, FoundPlan)
+    possible = plan.refusal is None
     return sections(
         fields(
             (
                 ('Experiment', 'not started'),
-                ('Who', planned.who),
-                ('Signal', _signal(planned.objective)),
-                ('Plan', plan_summary(planned)),
-                *(
-                    _precision(planned, found)
-                    if isinstance(found, FoundPlan)
-                    else _requirements(found)
-                ),
+                ('Who', plan.who),
+                ('Signal', _signal(plan.objective)),
+                ('Plan', plan_summary(plan)),
+                *(_precision(plan) if plan.refusal is None else _required(plan, plan.refusal)),
             )
         ),
-        table(_ARMS, planned.arms),
-        titled('Changed options', joined(*(_changes(planned, arm) for arm in planned.arms))),
-        titled('Risk', bullets(risks(planned))),
-        titled('Not measured', bullets(unknowns(planned))),
+        table(_ARMS, plan.arms),
+        titled('Changed options', joined(*(_changes(plan, arm) for arm in plan.arms))),
+        titled('Risk', bullets(risks(plan))),
+        titled('Not measured', bullets(unknowns(plan))),
         titled('Conditions for each restart', bullets(GATES if possible else ())),
-        titled('To start it', shell_command(start_command(planned)) if possible else ''),
+        titled('To start it', shell_command(start_command(plan)) if possible else ''),
     )
 
 
@@ -431,40 +332,40 @@ def _signal(name: str) -> str:
     return f'{name} ({signal_title(name)})'
 
 
-def _requirements(found: Refusal) -> Iterable[tuple[str, Optional[str]]]:
-    detects = found.detectable
+def _required(plan: FoundPlan, refusal: Refusal) -> Iterable[tuple[str, Optional[str]]]:
+    detects = plan.detectable
     yield 'Detects', None if detects is None else f'differences of {detects:.0%} or more'
-    yield 'Required', would_take(found) or 'no number of OSDs or hours is known to suffice'
+    yield 'Required', would_take(refusal) or 'no number of OSDs or hours is known to suffice'
 
 
-def _precision(planned: PlannedExperiment, found: FoundPlan) -> Iterable[tuple[str, str]]:
+def _precision(plan: FoundPlan) -> Iterable[tuple[str, str]]:
     limits = experiment_limits()
     yield (
         'Detects',
         (
-            f'differences of {found.detectable:.0%} or more in {limits.power:.0%} of cases, with a '
+            f'differences of {plan.detectable:.0%} or more in {limits.power:.0%} of cases, with a '
             f'total error rate of {limits.error_rate:.0%}'
         ),
     )
-    yield 'Controls', f'osd.{format_ids(found.controls)} (unchanged)'
+    yield 'Controls', f'osd.{format_ids(plan.controls)} (unchanged)'
     yield (
         'Duration',
         (
-            f'{format_duration(planned.duration_s)} without waiting for gates: {found.blocks} '
-            f'blocks of {format_duration(found.block_s)} before the change, and up to as many '
+            f'{format_duration(plan.duration_s)} without waiting for gates: {plan.blocks} '
+            f'blocks of {format_duration(plan.block_s)} before the change, and up to as many '
             'after it'
         ),
     )
-    yield 'Restarts', f'{found.restarts}, one OSD at a time'
-    yield 'Noise', f'measured over the last {format_duration(planned.history_s)}'
+    yield 'Restarts', f'{plan.restarts}, one OSD at a time'
+    yield 'Noise', f'measured over the last {format_duration(plan.history_s)}'
 
 
 def _predicted(found: Optional[Predicted]) -> Optional[str]:
     return format_change_range(found.low_percent, found.high_percent) if found else None
 
 
-def _changes(planned: PlannedExperiment, arm: Arm) -> str:
-    changes = difference(planned.from_options, arm.options)
+def _changes(plan: FoundPlan, arm: Arm) -> str:
+    changes = difference(plan.from_options, arm.options)
     text = arm.options
     # The strings of arms can be parsed; the running string may be invalid.
     if changes is not None:
@@ -505,17 +406,17 @@ def experiment(state: ExperimentState) -> str:
                 ('Experiment', state.experiment_id),
                 ('Who', request.who),
                 ('Signal', _signal(goal)),
-                ('Started by', request.actor),
-                ('Phase', phase_of(state).value),
+                ('Started by', state.actor),
+                ('Phase', state.phase.value),
                 ('Paused', None if ended else state.paused_reason),
                 ('Failure', state.failure),
                 ('Result' if ended else 'Progress', summary_of(state)),
-                ('Controls', f'osd.{format_ids(request.plan.controls)} (unchanged)'),
+                ('Controls', f'osd.{format_ids(request.controls)} (unchanged)'),
                 ('Started', format_time(state.started_s) or UNKNOWN),
                 ('Ended', (format_time(state.ended_s) or UNKNOWN) if ended else None),
                 (
                     'Winner is',
-                    'applied to the group' if request.adopt else 'recommended, not applied',
+                    'applied to the group' if state.adopt else 'recommended, not applied',
                 ),
             )
         ),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional, Union
 
-from ..judge.arms import Answer
+from ..judge.arms import Answer, Conclusion
 from ..judge.predictions import Comparison, PredictionResult
 from ..judge.records import Inconclusive, SignalVerdict, SoakPlan, Verdict
 from ..judge.verdict import in_words
@@ -19,7 +19,7 @@ from ..operations.compaction.rules import SLOW_WRITES
 from ..operations.experiment.announce import why_failed as why_experiment_failed
 from ..operations.experiment.records import ExperimentState, Stage
 from ..operations.gates import NOT_ALLOWED, remedy_for
-from ..operations.history import ExperimentResult, HistoryRecord
+from ..operations.history import HistoryRecord
 from ..operations.phases import Outcome, Phase
 from ..operations.rollout.admission import describe_left_behind
 from ..operations.rollout.announce import why_failed
@@ -36,6 +36,7 @@ from ..operations.rollout.records import (
 from ..operations.rollout.soak import undecided
 from ..options.grammar import difference
 from ..plan.batches import PlannedBatch, domain_of, planned_batch, soak_for, without_gain
+from ..plan.experiment_design import ExperimentPlan
 from ..plan.records import ANNEX, ChangeRequest
 from ..snapshot import Snapshot, State
 from ..units import (
@@ -49,7 +50,6 @@ from ..units import (
     format_time,
 )
 from .experiment import Experiment, experiment, experiment_of
-from .experiment import phase_of as experiment_phase
 from .layout import Column, fields, joined, paragraph, sections, table, titled
 from .phrases import (
     COMMAND,
@@ -243,14 +243,13 @@ def operation_summary_of(state: Optional[State]) -> Optional[OperationSummary]:
     if state is None:
         return None
     if isinstance(state, ExperimentState):
-        phase, finished = experiment_phase(state).value, len(state.osds) if state.ended else 0
+        finished = len(state.osds) if state.ended else 0
     else:
-        phase = state.phase.value
         finished = osds_finished(state) if isinstance(state, RolloutState) else state.finished
     return OperationSummary(
         id=state.operation_id,
         kind=_KINDS[type(state)],
-        phase=phase,
+        phase=state.phase.value,
         who=state.request.who,
         osds_total=len(state.osds),
         osds_finished=finished,
@@ -317,27 +316,24 @@ def _change(record: HistoryRecord) -> Change:
         judged_of(None if judgement is None else judgement.verdict),
         () if judgement is None else judgement.signals,
         compared(record),
-        None if record.experiment is None else _experiment(record.experiment),
+        None if record.experiment is None else _experiment(record.experiment, record.conclusion),
     )
 
 
-def _experiment(found: ExperimentResult) -> ExperimentOutcome:
-    effects = {effect.name: effect for effect in found.effects}
-    dropped = dict(found.dropped)
+def _experiment(tried: ExperimentPlan, found: Optional[Conclusion]) -> ExperimentOutcome:
     return ExperimentOutcome(
-        signal=found.objective,
-        min_effect_percent=found.min_effect * 100,
-        conclusion=found.answer,
-        winner=found.winner,
+        signal=tried.objective,
+        min_effect_percent=tried.min_effect * 100,
+        conclusion=None if found is None else found.answer,
+        winner=None if found is None else found.winner,
         arms=tuple(
             TriedOptions(
-                name,
-                options,
-                *((e.change_percent, e.low_percent, e.high_percent) if e else (None,) * 3),
-                dropped.get(name),
+                arm.name,
+                arm.options,
+                *arm.percents,
+                arm.why_dropped if arm.dropped else None,
             )
-            for name, options in found.arms
-            for e in [effects.get(name)]
+            for arm in tried.arms
         ),
     )
 
@@ -387,7 +383,7 @@ def _step_of(state: Union[RolloutState, ExperimentState]) -> str:
         if state.leg is not None:
             return _step_of(state.leg)
         measured = 'arms' if state.stage is Stage.MEASURING else 'baseline'
-        return f'block {state.blocks + 1} of {state.request.plan.blocks} of the {measured}'
+        return f'block {state.blocks + 1} of {state.request.blocks} of the {measured}'
     at_work, watched, unmeasured = state.in_flight, watched_batch(state), unmeasured_batch(state)
     if state.direction is not Direction.FORWARD:
         return 'the rollback' if at_work is None else f'osd.{at_work.osd_id} to be restored'
@@ -550,9 +546,9 @@ def _history_record(record: HistoryRecord) -> str:
     )
     if tried is not None:
         pairs = (
-            ('Arms', ', '.join(name for name, _ in tried.arms)),
+            ('Arms', ', '.join(arm.name for arm in tried.arms)),
             ('Measured', record.measured or 'nothing'),
-            *(('Dropped', f'{name}: {why}') for name, why in tried.dropped),
+            *(('Dropped', f'{a.name}: {a.why_dropped}') for a in tried.arms if a.dropped),
         )
     return joined(
         paragraph(

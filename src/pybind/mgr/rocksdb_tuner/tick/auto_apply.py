@@ -17,8 +17,8 @@ from ..advise.strings import same_meaning
 from ..judge.records import contradiction
 from ..mgr.protocols import Orchestrator
 from ..operations.errors import OperationRefused
+from ..operations.experiment.announce import in_words
 from ..operations.experiment.records import ExperimentState
-from ..operations.experiment.results import in_words, record_of
 from ..operations.rollout import automatic
 from ..operations.rollout.records import RolloutState
 from ..options.verdict import BadQuestionError
@@ -35,17 +35,18 @@ ADOPT_WITHIN_S = 86400.0
 
 def profile_of(state: ExperimentState, cluster: Optional[str]) -> Optional[Profile]:
     """The winner as a custom profile; None without a winner or a known release."""
-    request, result = state.request, record_of(state).experiment
-    if result is None or result.winner is None or request.release is None:
+    request, won = state.request, state.best
+    if won is None or request.release is None:
         return None
+    change, low, high = won.percents
     started = format_time(state.started_s)
     where = f'experiment {state.experiment_id} on {request.who}'
     if cluster is not None:
         where += f' of cluster {cluster}'
     return Profile(
         name=f'{state.experiment_id.lower()}-winner',
-        title=f'Winner of experiment {state.experiment_id}: {result.winner}',
-        options=dict(result.arms)[result.winner],
+        title=f'Winner of experiment {state.experiment_id}: {won.name}',
+        options=won.options,
         release_defaults=(),
         suitability=(),
         hardware=Hardware(None, ()),
@@ -64,9 +65,9 @@ def profile_of(state: ExperimentState, cluster: Optional[str]) -> Optional[Profi
             workload=request.workload,
             hardware=request.hardware,
             signal=request.objective,
-            change_percent=result.gain_percent,
-            low_percent=result.gain_low_percent,
-            high_percent=result.gain_high_percent,
+            change_percent=change,
+            low_percent=low,
+            high_percent=high,
         ),
     )
 
@@ -78,22 +79,21 @@ def adoptable(
     now_s: float,
 ) -> Optional[Recommendation]:
     """The recommendation that ``--adopt`` waits for; None if it waits for none."""
-    if state is None or state.ended_s is None or not state.request.adopt:
+    if state is None or state.ended_s is None or not state.adopt:
         return None
-    found = state.conclusion
-    if found is None or found.winner is None or now_s - state.ended_s > ADOPT_WITHIN_S:
+    won = state.best
+    if won is None or now_s - state.ended_s > ADOPT_WITHIN_S:
         return None
     if last_rollout is not None and last_rollout.started_s >= state.ended_s:
         # It was started, or an operator started something else.
         return None
-    options = next(arm.options for arm in state.arms if arm.name == found.winner)
     return next(
         (
             r
             for r in recommendations
             if r.change is not None
             and r.change.promised == state.request.objective
-            and same_meaning(r.options_to, options, None)
+            and same_meaning(r.options_to, won.options, None)
         ),
         None,
     )
@@ -161,7 +161,7 @@ class AutoApply:
         chosen = adoptable(experiment, self._operations.driver.state, recommendations, now_s)
         if experiment is not None and chosen is not None:
             what = f'the winner of experiment {experiment.experiment_id}'
-            self._start(chosen, experiment.request.actor, what)
+            self._start(chosen, experiment.actor, what)
 
     def _start(self, chosen: Recommendation, actor: str, what: str) -> None:
         log.info('%s: starting %s', what, chosen.recommendation_id)

@@ -18,7 +18,7 @@ from ..mgr.records import ClusterMap, ConfigEntry, ManagerHost, OsdInfo, Running
 from ..observe.deep import times_of
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
-from ..operations.experiment.results import measured_arms
+from ..operations.experiment.announce import measured_arms
 from ..options.releases import release_of
 from ..plan.commands import ShownSteps
 from ..sampler import Sampler

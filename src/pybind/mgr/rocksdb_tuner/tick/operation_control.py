@@ -27,13 +27,14 @@ from ..operations.compaction.records import CampaignRequest, CampaignState
 from ..operations.compaction.rules import SETTLE_S, Measured
 from ..operations.compaction.rules import Limits as CampaignLimits
 from ..operations.errors import OperationRefused
+from ..operations.experiment.announce import record_of as experiment_record
 from ..operations.experiment.driver import ExperimentDriver
-from ..operations.experiment.records import EXPERIMENT, ExperimentRequest, ExperimentState
-from ..operations.experiment.results import record_of as experiment_record
+from ..operations.experiment.records import EXPERIMENT, ExperimentState
 from ..operations.phases import Operation, Permission
 from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
 from ..operations.rollout.rules import VERIFY_S, Limits
+from ..plan.experiment_design import ExperimentPlan
 from ..settings import Settings
 from ..steps import Steps
 from .current_settings import CurrentSettings
@@ -178,10 +179,10 @@ class OperationControl:
         busy = next((_is_under_way(o) for o in self._operations if o.under_way), None)
         return self.campaign.preview(request, found, allowed, busy)
 
-    def start_experiment(self, request: ExperimentRequest) -> ExperimentState:
+    def start_experiment(self, plan: ExperimentPlan, actor: str, *, adopt: bool) -> ExperimentState:
         self._refuse_beside_others(self.experiment)
         experiment_id = EXPERIMENT + self.driver.next_number()
-        return self.experiment.start(experiment_id, request, self._clock())
+        return self.experiment.start(experiment_id, plan, actor, self._clock(), adopt=adopt)
 
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
         """Roll back, and abort a campaign under way.

@@ -1,11 +1,20 @@
-"""Cluster log lines and progress of an experiment, and when it requires operator action."""
+"""What is said of an experiment: log lines, progress, when it requires operator action.
+
+Its result: in words, in the history, and as evidence. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from typing import Optional
 
-from ...units import format_ids
+from ...advise.experimented import SHOWN_AS
+from ...advise.records import MeasuredArm
+from ...judge.arms import Answer, Conclusion
+from ...judge.records import Effect
+from ...judge.signals import signal_named
+from ...units import format_effect, format_ids
 from ..announce import (
     ACTION_AFTER_S,
     Line,
@@ -14,10 +23,11 @@ from ..announce import (
     gate_stays_closed,
     with_remedy,
 )
+from ..history import HistoryRecord
+from ..phases import Outcome
 from ..rollout.announce import in_danger, osd_transitions
 from ..rollout.records import Direction
 from .records import ExperimentState, Stage, as_rollout
-from .results import in_words
 
 _LEGS = {
     Stage.CHANGING: 'get the option strings of their arms, one OSD at a time',
@@ -36,8 +46,8 @@ def transitions(before: Optional[ExperimentState], after: ExperimentState) -> It
     if before is None or before.experiment_id != after.experiment_id:
         arms = ', '.join(arm.name for arm in after.arms)
         yield Line(
-            f'{request.actor} compares {arms} on {len(request.plan.changed)} OSD(s) of '
-            f'{request.who} with {len(request.plan.controls)} unchanged OSD(s)'
+            f'{after.actor} compares {arms} on {len(request.changed)} OSD(s) of '
+            f'{request.who} with {len(request.controls)} unchanged OSD(s)'
         )
         return
     for arm, earlier in zip(after.arms, before.arms):
@@ -70,7 +80,7 @@ def _of_leg(before: ExperimentState, after: ExperimentState) -> Iterator[Line]:
 
 
 def progress(state: ExperimentState) -> Progress:
-    plan, blocks = state.request.plan, state.measured_blocks
+    plan, blocks = state.request, state.measured_blocks
     arms = len(state.remaining)
     message = (
         f'Comparing {arms} RocksDB option strings on {state.request.who} ({state.phase.value})'
@@ -115,3 +125,92 @@ TEXTS: Texts[ExperimentState] = Texts(
     why_waiting,
     lambda state: in_danger(as_rollout(state)),
 )
+
+
+# -- the result
+
+
+def in_words(state: ExperimentState) -> Optional[str]:
+    """The conclusion in sentences; None: there is none."""
+    found = state.conclusion
+    if found is None:
+        return None
+    least = state.request.min_effect
+    if found.answer is Answer.WINNER:
+        return ' '.join(_winner(state, found))
+    crashed = ' or '.join(arm.name for arm in state.arms if arm.crashed)
+    # A bound in percent is not rounded down.
+    within = math.ceil(round(100 * (least if found.within is None else found.within), 6))
+    return {
+        Answer.NO_DIFFERENCE: f'No arm differs from the old options by more than {within}%.',
+        Answer.NO_GAIN: f'No arm is better than the old options by {least:.0%} or more.',
+        Answer.UNCLEAR: 'The measurements do not show which option string is better.',
+        Answer.FAILED: f'An OSD with {crashed} crashed or did not start.',
+    }[found.answer]
+
+
+def _winner(state: ExperimentState, found: Conclusion) -> Iterator[str]:
+    arm = state.best
+    assert arm is not None
+    title = signal_named(state.request.objective).title
+    yield (f'{arm.name} is better than the old options: {title} {format_effect(*arm.percents)}.')
+    if found.lead is not None:
+        yield (
+            f'It is ahead of {found.runner_up}.'
+            if found.lead.below
+            else f'The measurements do not show whether it is better than {found.runner_up}.'
+        )
+    unproven = ', '.join(signal_named(signal.name).title for signal in arm.of(Effect.UNCLEAR))
+    if unproven:
+        yield f'Not shown to be no worse: {unproven}.'
+
+
+def record_of(state: ExperimentState) -> HistoryRecord:
+    """The history record of an ended experiment."""
+    request = state.request
+    return HistoryRecord(
+        rollout_id=state.experiment_id,
+        time_s=state.started_s,
+        recommendation_id=state.experiment_id,
+        who=request.who,
+        # All OSDs have their old option string again.
+        options_from=request.from_options,
+        options_to=request.from_options,
+        actor=state.actor,
+        outcome=state.outcome or Outcome.WAITING,
+        reason=state.failure,
+        prediction=None,
+        measured=in_words(state),
+        experiment=request,
+        conclusion=state.conclusion,
+    )
+
+
+def measured_arms(records: Iterable[HistoryRecord]) -> tuple[MeasuredArm, ...]:
+    """Bounded effects of all arms of past experiments, as evidence for recommendations.
+
+    Only on signals that this version knows.
+    """
+    return tuple(
+        MeasuredArm(
+            experiment_id=record.rollout_id,
+            time_s=record.time_s,
+            name=arm.name,
+            options=arm.options,
+            options_from=record.options_from,
+            who=record.who,
+            release=found.release,
+            workload=found.workload,
+            signal=found.objective,
+            change_percent=change,
+            low_percent=low,
+            high_percent=high,
+            won=record.conclusion is not None and record.conclusion.winner == arm.name,
+        )
+        for record in records
+        for found in [record.experiment]
+        if found is not None and found.release is not None and found.objective in SHOWN_AS
+        for arm in found.arms
+        for change, low, high in [arm.percents]
+        if change is not None and low is not None and high is not None
+    )

@@ -8,26 +8,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Callable, Optional
 
+from ...judge.records import SoakPlan
 from ...mgr.protocols import Announcements, CommandError, Store
 from ...mgr.records import ClusterMap
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
 from ...plan.commands import Action, RestartOsd
-from ...plan.entries import as_mapping
+from ...plan.entries import as_mapping, starts_with
+from ...plan.experiment_design import ExperimentPlan
 from ...plan.records import ANNEX, OPTION
 from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
 from ..phases import Step
 from ..rollout import machine as leg_machine
+from ..rollout.admission import planned
 from ..rollout.driver import Driver, execute
 from ..rollout.observer import Observer, ProcessWatch
 from ..rollout.osd_step import must_not_wait
 from ..rollout.recording import NOT_SOAKING
-from ..rollout.records import AskedRestart, Direction
+from ..rollout.records import AskedRestart, Direction, OsdProgress
 from ..rollout.rules import Needs, suppressed_in_mode_off
-from .admission import concerned, planned
 from .announce import TEXTS, why_failed
 from .machine import (
     ExperimentMachine,
@@ -40,7 +42,7 @@ from .machine import (
     waits_for_operator,
 )
 from .measuring import CURRENT, NOT_MEASURED, ExperimentStorage, Measuring, measured_osds
-from .records import ExperimentRequest, ExperimentState, as_rollout
+from .records import ExperimentState, as_rollout
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +86,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         return tuple(text for text in (self._problem, self._error) if text is not None)
 
     def start(
-        self, experiment_id: str, request: ExperimentRequest, now_s: float
+        self, experiment_id: str, plan: ExperimentPlan, actor: str, now_s: float, *, adopt: bool
     ) -> ExperimentState:
         """Start an experiment; raises OperationRefused."""
         self.load()
@@ -92,19 +94,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             raise OperationRefused(
                 errno.EBUSY, f'experiment {self._last.experiment_id} is under way'
             )
-        entries = self._cluster.entries_now()
-        state = planned(
-            experiment_id,
-            request,
-            cluster=self._cluster.reader.cluster_map(),
-            entries=as_mapping(entries, OPTION),
-            other_entries=as_mapping(entries, ANNEX),
-            running=self._cluster.running(request.change_of('', ()), concerned(request)),
-            same_meaning=self._machine.rollouts.same_meaning,
-            why_unstartable=self._cluster.why_unstartable,
-            now_s=now_s,
-            steady_s=self._rollouts.parts.time.now_s,
-        )
+        state = self._planned(experiment_id, plan, actor, now_s, adopt=adopt)
         self._conclude_previous(experiment_id)
         try:
             self._measuring.begin(experiment_id)
@@ -112,12 +102,64 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             raise cannot_be_stored(error) from error
         return self._save_requested(self._with_outstanding(state))
 
+    def _planned(
+        self, experiment_id: str, plan: ExperimentPlan, actor: str, now_s: float, *, adopt: bool
+    ) -> ExperimentState:
+        """A new experiment with the recorded previous state; raises OperationRefused."""
+        if plan.refusal is not None:
+            raise OperationRefused(
+                errno.EINVAL,
+                f'not possible here: {plan.refusal.reason}; "ceph rocksdb-tuner experiment plan" '
+                'with the same arguments shows what is missing',
+            )
+        found, same_meaning = self._cluster.entries_now(), self._machine.rollouts.same_meaning
+        entries = as_mapping(found, OPTION)
+        request = plan.change_of(experiment_id, actor, plan.osds)
+        running = self._cluster.running(request, plan.osds)
+        # The checks of a rollout; controls keep their running options.
+        first = planned(
+            experiment_id,
+            request,
+            cluster=self._cluster.reader.cluster_map(),
+            entries=entries,
+            other_entries=as_mapping(found, ANNEX),
+            running=running,
+            same_meaning=same_meaning,
+            why_unstartable=self._cluster.why_unstartable,
+            now_s=now_s,
+            soak=SoakPlan(),
+        )
+        for n in plan.osds:
+            if not same_meaning(running[n].value, plan.from_options):
+                raise OperationRefused(
+                    errno.EINVAL,
+                    f'osd.{n} runs another option string than the group: plan the experiment again',
+                )
+            # Its running options could not be restored.
+            started = starts_with(entries, n)
+            if started is not None and not same_meaning(started[1], running[n].value):
+                raise OperationRefused(
+                    errno.EINVAL,
+                    f'osd.{n} does not run the entry of {started[0]} yet: restart it first',
+                )
+        return ExperimentState(
+            experiment_id=experiment_id,
+            request=plan,
+            actor=actor,
+            adopt=adopt,
+            before=first.before,
+            osds=tuple(map(OsdProgress, plan.changed)),
+            started_s=now_s,
+            updated_s=now_s,
+            started_steady_s=self._rollouts.parts.time.now_s,
+        )
+
     def name_actor(self, experiment_id: str, actor: str) -> None:
         """Record who requested an experiment, once known; raises CommandError."""
         state = self._state
         if state is None or state.experiment_id != experiment_id or state.ended:
             return
-        self._save(replace(state, request=replace(state.request, actor=actor)))
+        self._save(replace(state, actor=actor))
 
     def acknowledge(self, now_s: float) -> bool:
         """Acknowledge a failed experiment; False if there is none. Raises OperationRefused."""
@@ -268,8 +310,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _conclude(self, state: ExperimentState) -> None:
         self._on_end(state)
-        conclusion = state.conclusion
-        if conclusion is not None and conclusion.winner is not None:
+        if state.best is not None:
             self.on_winner(state)
         self._save(replace(state, recorded=True))
 

@@ -99,8 +99,6 @@ class ExperimentMachine:
             return waiting(state, paused_text(state.paused_by))
         if not seen.may_act:
             return waiting(state, NOT_ALLOWED)
-        if state.stage is Stage.PLANNED:
-            return replace(state, stage=Stage.BASELINE)
         broken = not_as_planned(state, seen, limits)
         if broken is not None:
             return ending(state, Outcome.FAILED, broken)
@@ -214,7 +212,7 @@ def _in_order(state: ExperimentState, view: View) -> ExperimentState:
 
 def _after_block(state: ExperimentState, view: View) -> ExperimentState:
     state = replace(state, blocks=view.blocks)
-    over = state.blocks >= state.request.plan.blocks
+    over = state.blocks >= state.request.blocks
     if state.stage is Stage.MEASURING:
         return concluded(state, view.comparison, over=over)
     return replace(state, stage=Stage.CHANGING, blocks=0) if over else state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Callable, NamedTuple, Optional
 
 from ...judge.arms import Comparison, Observed, compare
@@ -84,9 +84,9 @@ class ExperimentStorage:
 def contradictions(state: ExperimentState) -> Iterator[str]:
     ids = [osd.osd_id for osd in state.osds]
     if len(set(ids)) != len(ids) or set(ids) != state.arm_of.keys():
-        yield '"osds" does not match "request.plan"'
-    if {before.osd_id for before in state.before.osds} != {*ids, *state.request.plan.controls}:
-        yield '"before.osds" does not match "request.plan"'
+        yield '"osds" does not match "request"'
+    if {before.osd_id for before in state.before.osds} != {*ids, *state.request.controls}:
+        yield '"before.osds" does not match "request"'
     if state.leg is not None and not set(state.leg.request.order) <= set(ids):
         yield '"leg" has OSDs outside the experiment'
     if state.ended != (state.outcome is not None) or (state.ended and state.leg is not None):
@@ -119,16 +119,16 @@ def measured_osds(state: ExperimentState) -> tuple[int, ...]:
     In the baseline, all OSDs.
     """
     left = {n for arm in state.remaining for n in arm.osds} & state.changed
-    baseline = state.stage in {Stage.PLANNED, Stage.BASELINE}
+    baseline = state.stage is Stage.BASELINE
     of_arms = (osd.osd_id for osd in state.osds if baseline or osd.osd_id in left)
-    return (*of_arms, *state.request.plan.controls)
+    return (*of_arms, *state.request.controls)
 
 
 def settle_s(state: ExperimentState, reports: ReportInterval) -> float:
     """How long nothing is measured after OSDs were changed."""
     if state.stage is not Stage.MEASURING:
         return 0.0
-    plan = state.request.plan
+    plan = state.request
     planned_s = 0.0 if state.blocks else plan.settle_blocks * plan.block_s
     return max(planned_s, warm_up_s(reports))
 
@@ -145,18 +145,18 @@ class Measuring:
 
     def found(self, state: ExperimentState) -> Progress:
         known = self.known(state)
-        if state.stage in {Stage.PLANNED, Stage.BASELINE}:
+        if state.stage is Stage.BASELINE:
             return Progress(len(known.before))
         if self._compared[0] != len(known.after):
-            request = state.request
+            asked = state.request
             observed = Observed(
-                arms=state.arms,
-                controls=request.plan.controls,
-                objective=request.objective,
-                min_effect=request.min_effect,
-                looks=request.plan.blocks,
-                before=known.before,
-                after=known.after,
+                asked.arms,
+                asked.controls,
+                asked.objective,
+                asked.min_effect,
+                asked.blocks,
+                known.before,
+                known.after,
             )
             self._compared = len(known.after), compare(observed)
         return Progress(len(known.after), self._compared[1])
@@ -181,16 +181,18 @@ class Measuring:
             key,
             {n: newest(n) for n in osds},
             now_s,
-            block_s=block_length_s(state.request.plan.block_s, reports),
+            block_s=block_length_s(state.request.block_s, reports),
             warm_up_s=settle_s(state, reports),
             slow_events=slow_events(osds) if osds else {},
         )
         if block is None:
             return
+        before, after = known.before, known.after
         if state.stage is Stage.BASELINE:
-            self._known = replace(known, before=(*known.before, rounded(block)))
+            before = (*before, rounded(block))
         else:
-            self._known = replace(known, after=(*known.after, rounded(block)))
+            after = (*after, rounded(block))
+        self._known = Measurements(state.experiment_id, before, after)
         try:
             self._storage.save_blocks(self._known)
         except CommandError as error:

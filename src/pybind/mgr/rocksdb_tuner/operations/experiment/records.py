@@ -20,7 +20,6 @@ from ...judge.arms import Arm, Conclusion
 from ...notes import AsTime, InPlace, Named
 from ...plan.entries import own
 from ...plan.experiment_design import ExperimentPlan
-from ...plan.records import ChangeKind, ChangeRequest
 from ..phases import Outcome, Phase, clip, paused_text
 from ..rollout.records import (
     UNCHANGED,
@@ -37,46 +36,10 @@ from ..rollout.rollback import rolled_back
 EXPERIMENT = 'E'
 
 
-@dataclass(frozen=True)
-class ExperimentRequest:
-    #: The mask of the group, "osd/class:ssd" or "osd".
-    who: str
-    #: As in the audit log ("client.admin").
-    actor: Annotated[str, 'Client that requested it.']
-    #: Its arms have their results, too, once there are any.
-    plan: ExperimentPlan
-    #: The judged signal that arms are expected to improve.
-    objective: str
-    #: Smaller differences, as a share, count as none.
-    min_effect: float
-    #: Measuring ends after this time; the OSDs are restored after that.
-    max_duration_s: float
-    adopt: Annotated[bool, 'Whether the winner is applied to the group at the end.']
-    #: What the group runs now.
-    from_options: str
-    #: Time between memtable flushes with the slowest of the option strings; None: unknown.
-    fill_s: Optional[float] = None
-    #: Release, workload and hardware of the group, by name; None: unknown.
-    release: Optional[str] = None
-    workload: Optional[str] = None
-    hardware: Optional[str] = None
-
-    def change_of(self, experiment_id: str, osd_ids: Iterable[int]) -> ChangeRequest:
-        """The change of these OSDs, as one request; controls keep their options."""
-        strings = {n: arm.options for arm in self.plan.arms for n in arm.osds}
-        targets = tuple((n, strings.get(n, self.from_options)) for n in osd_ids)
-        return ChangeRequest(
-            recommendation_id=experiment_id,
-            kind=ChangeKind.SET_PROFILE,
-            who=self.who,
-            targets=targets,
-            order=tuple(n for n, _ in targets),
-            final_entries=tuple((own(n), string) for n, string in targets),
-            actor=self.actor,
-        )
-
-
 class Stage(str, Enum):
+    """Progress of an experiment."""
+
+    #: A plan; nothing was started.
     PLANNED = 'planned'
     #: Nothing is changed yet: OSDs are measured with their old option string.
     BASELINE = 'baseline'
@@ -86,29 +49,14 @@ class Stage(str, Enum):
     MEASURING = 'measuring'
     #: Every OSD is restored to its old option string, one OSD at a time.
     RESTORING = 'restoring'
+    #: Only shown: for the operator or a gate; see `paused_reason`.
+    WAITING = 'waiting'
     DONE = 'done'
     #: Ended without a result: an OSD crashed, or the plan no longer matches the cluster.
     FAILED = 'failed'
     #: Ended by an operator.
     ABORTED = 'aborted'
 
-
-#: Stages as phases common to all operations.
-PHASES = {
-    Stage.PLANNED: Phase.PLANNED,
-    Stage.BASELINE: Phase.PREFLIGHT,
-    Stage.CHANGING: Phase.PROMOTING,
-    Stage.MEASURING: Phase.SOAKING,
-    Stage.RESTORING: Phase.ROLLING_BACK,
-    Stage.DONE: Phase.DONE,
-    Stage.FAILED: Phase.FAILED,
-    Stage.ABORTED: Phase.ROLLED_BACK,
-}
-_ENDS = {
-    Outcome.DONE: Stage.DONE,
-    Outcome.FAILED: Stage.FAILED,
-    Outcome.ABORTED: Stage.ABORTED,
-}
 
 #: An OSD was changed, and its change is complete.
 CHANGED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSED})
@@ -117,7 +65,11 @@ CHANGED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSED})
 @dataclass(frozen=True)
 class ExperimentState:
     experiment_id: Annotated[str, Named('id'), 'Id of the experiment, as in history.']
-    request: Annotated[ExperimentRequest, InPlace()]
+    #: Its arms have their results, too, once there are any.
+    request: Annotated[ExperimentPlan, InPlace()]
+    #: As in the audit log ("client.admin").
+    actor: Annotated[str, 'Client that requested it.']
+    adopt: Annotated[bool, 'Whether the winner is applied to the group at the end.']
     #: Entries and options of every OSD of the experiment, controls included.
     before: Before
     #: The OSDs of the arms, in the order in which they are changed, without the leg under way. Left
@@ -133,7 +85,7 @@ class ExperimentState:
         AsTime(),
         'End time; null while it is under way. ISO 8601, UTC.',
     ] = None
-    stage: Stage = Stage.PLANNED
+    stage: Stage = Stage.BASELINE
     #: Measured blocks of the baseline or, once it is complete, after the change.
     blocks: int = 0
     #: The change of OSDs under way, and how many there were.
@@ -164,26 +116,33 @@ class ExperimentState:
         return self.experiment_id
 
     @property
-    def phase(self) -> Phase:
-        return PHASES[self.stage] if self.paused_reason is None else Phase.WAITING
+    def phase(self) -> Annotated[Stage, 'Current phase.']:
+        waits = self.paused_reason is not None and not self.ended
+        return Stage.WAITING if waits else self.stage
 
     @property
     def ended(self) -> bool:
-        return self.stage in _ENDS.values()
+        return self.stage in {Stage.DONE, Stage.FAILED, Stage.ABORTED}
 
     @property
     def measured_blocks(self) -> int:
         """Of the baseline and after the change."""
-        return self.blocks + (self.request.plan.blocks if self.legs else 0)
+        return self.blocks + (self.request.blocks if self.legs else 0)
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        return self.request.plan.arms
+        return self.request.arms
 
     @cached_property
     def arm_of(self) -> Mapping[int, Arm]:
         """The arm of each of its OSDs."""
         return {n: arm for arm in self.arms for n in arm.osds}
+
+    @property
+    def best(self) -> Optional[Arm]:
+        """The arm that won; None: none did, or not yet."""
+        name = None if self.conclusion is None else self.conclusion.winner
+        return next((arm for arm in self.arms if arm.name == name), None)
 
     @property
     def remaining(self) -> tuple[Arm, ...]:
@@ -208,7 +167,7 @@ def as_rollout(state: ExperimentState) -> RolloutState:
     """The leg under way, or all OSDs of the experiment between two legs, for evaluation only."""
     if state.leg is not None:
         return state.leg
-    controls = map(OsdProgress, state.request.plan.controls)
+    controls = map(OsdProgress, state.request.controls)
     return replace(
         _leg(state, (*state.osds, *controls)),
         rollout_id=state.experiment_id,
@@ -267,7 +226,7 @@ def _leg(state: ExperimentState, osds: Iterable[OsdProgress]) -> RolloutState:
     order = tuple(osd.osd_id for osd in progress)
     return RolloutState(
         rollout_id=f'{state.experiment_id}.{state.legs + 1}',
-        request=state.request.change_of(state.experiment_id, order),
+        request=state.request.change_of(state.experiment_id, state.actor, order),
         before=replace(state.before, osds=tuple(state.before.by_id[n] for n in order)),
         osds=progress,
         started_s=state.updated_s,
@@ -282,8 +241,7 @@ def _leg(state: ExperimentState, osds: Iterable[OsdProgress]) -> RolloutState:
 
 
 def with_arms(state: ExperimentState, arms: Iterable[Arm]) -> ExperimentState:
-    plan = replace(state.request.plan, arms=tuple(arms))
-    return replace(state, request=replace(state.request, plan=plan))
+    return replace(state, request=replace(state.request, arms=tuple(arms)))
 
 
 def waiting(state: ExperimentState, reason: str) -> ExperimentState:
@@ -311,7 +269,7 @@ def finished(state: ExperimentState, now_s: float, leftovers: str = '') -> Exper
     outcome = Outcome.FAILED if leftovers and end.outcome is Outcome.DONE else end.outcome
     return replace(
         without_leg(state),
-        stage=Stage.FAILED if leftovers else _ENDS[outcome],
+        stage=Stage.FAILED if leftovers else Stage(outcome.value),
         outcome=outcome,
         failure=clip('; '.join(filter(None, (end.reason, leftovers)))) or None,
         ending=None,

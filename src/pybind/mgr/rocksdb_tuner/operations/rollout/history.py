@@ -13,12 +13,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, NamedTuple, Optional
 
+from ...judge.arms import Arm
 from ...judge.predictions import Comparison, PredictionResult, compared_with, interval_score
 from ...judge.records import Effect, Judgement, SignalVerdict, Verdict
 from ...judge.verdict import in_words
 from ...notes import Amount, Count
 from ..errors import OperationRefused
-from ..history import ArmOutcome, HistoryRecord
+from ..history import HistoryRecord
 from ..phases import Outcome
 from .records import RolloutState
 from .rollback import presumed_changed
@@ -142,19 +143,17 @@ def comparisons(record: HistoryRecord) -> tuple[Comparison, ...]:
         pairs = [compared(record)]
     else:
         pairs = [
-            compared_with(effect.predicted, _measured(found.objective, effect))
-            for effect in found.effects
+            compared_with(arm.predicted, _measured(found.objective, arm)) for arm in found.arms
         ]
     return tuple(pair for pair in pairs if pair is not None)
 
 
-def _measured(objective: str, effect: ArmOutcome) -> Optional[Judgement]:
+def _measured(objective: str, arm: Arm) -> Optional[Judgement]:
     """None if the interval is not bounded."""
-    percents = effect.change_percent, effect.low_percent, effect.high_percent
-    if None in percents:
+    if None in arm.percents:
         return None
     # The interval is what the prediction is compared with.
-    signal = SignalVerdict(objective, Effect.SAME, *percents)
+    signal = SignalVerdict(objective, Effect.SAME, *arm.percents)
     return Judgement(Verdict.NO_WORSE, (signal,))
 
 

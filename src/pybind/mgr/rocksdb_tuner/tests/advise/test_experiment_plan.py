@@ -8,15 +8,14 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.experiment_arms import ARMS_MAX
-from rocksdb_tuner.advise.experiment_plan import PlannedExperiment, Question, plan_for
+from rocksdb_tuner.advise.experiment_plan import ARMS_MAX, Question, plan_for
 from rocksdb_tuner.advise.profiles import Profile
 from rocksdb_tuner.advise.records import Limit, Resource
 from rocksdb_tuner.observe.load_history import KeptWork, Work
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.plan.commands import TYPICAL_RESTART_S
-from rocksdb_tuner.plan.experiment_design import ExperimentPlan, Refusal
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 
 from .builders import PACIFIC, facts, osd_info
 from .experiment_builders import grounds, member, noisy
@@ -25,10 +24,10 @@ from .test_choice import D, osd
 ARMS = ('variant-2022-d', 'variant-2022-c')
 
 
-def planned(question: Optional[Question] = None, **given: Any) -> tuple[Any, ExperimentPlan]:
+def planned(question: Optional[Question] = None, **given: Any) -> ExperimentPlan:
     found = plan_for(question or Question(arms=ARMS), grounds(**given))
-    assert isinstance(found.plan, ExperimentPlan), found.plan
-    return found, found.plan
+    assert found.refusal is None
+    return found
 
 
 def refused(question: Optional[Question] = None, **given: Any) -> BadQuestionError:
@@ -38,34 +37,35 @@ def refused(question: Optional[Question] = None, **given: Any) -> BadQuestionErr
 
 
 def test_named_arms_are_planned_with_the_noise_of_these_osds() -> None:
-    found, plan = planned()
+    found = planned()
     assert (found.who, found.objective) == ('osd/class:ssd', 'kv_sync_ms_per_txn')
     assert tuple(arm.name for arm in found.arms) == ARMS
     assert found.arms[0].options == D.options
     assert found.from_options == PACIFIC
-    assert found.block_s == plan.block_s == 600
+    assert found.block_s == 600
     assert found.history_s == 4 * 3600
     assert found.unmeasured == ()
-    changed = len(plan.changed)
+    changed = len(found.changed)
     assert changed <= 0.25 * 24
-    assert plan.detectable <= 0.1
+    assert found.detectable is not None
+    assert found.detectable <= 0.1
     assert found.restarts == 2 * changed
-    assert found.duration_s == plan.duration_s + changed * TYPICAL_RESTART_S
-    noisier, _ = planned(noise=0.04)
-    assert noisier.duration_s > found.duration_s
+    assert found.duration_s == found.measuring_s + changed * TYPICAL_RESTART_S
+    noisier = planned(noise=0.04)
+    assert noisier.measuring_s > found.measuring_s
 
 
 def test_settle_time_covers_the_restarts_of_all_changed_osds() -> None:
     """With more noise an arm gets more OSDs, which take longer to restart."""
     for noise in (0.02, 0.07):
-        found, plan = planned(noise=noise, least_block_s=30)
-        settle_s = plan.settle_blocks * plan.block_s
-        assert settle_s >= len(plan.changed) * TYPICAL_RESTART_S + 60
+        found = planned(noise=noise, least_block_s=30)
+        settle_s = found.settle_blocks * found.block_s
+        assert settle_s >= len(found.changed) * TYPICAL_RESTART_S + 60
         assert found.fill_s is not None
 
 
 def test_block_covers_three_flushes_and_the_resolution_of_the_history() -> None:
-    found, _ = planned(least_block_s=30)
+    found = planned(least_block_s=30)
     assert found.fill_s is not None
     assert found.block_s % 300 == 0
     assert found.block_s >= 3 * found.fill_s
@@ -76,8 +76,8 @@ def test_block_covers_three_flushes_and_the_resolution_of_the_history() -> None:
 
 
 def test_best_distinct_candidates_are_the_default_arms() -> None:
-    found, plan = planned(Question())
-    assert len(plan.arms) == len(found.arms) == 2
+    found = planned(Question())
+    assert len(found.arms) == 2
     gains = [arm.predicted for arm in found.arms]
     # Each can pay.
     assert all(gain is not None and gain.low_percent <= -10 for gain in gains)
@@ -98,11 +98,11 @@ def test_no_default_arms_without_a_promising_candidate() -> None:
 
 
 def test_candidates_and_custom_profiles_are_valid_arms() -> None:
-    best, _ = planned(Question())
+    best = planned(Question())
     names = tuple(arm.name for arm in best.arms)
-    assert planned(Question(arms=names))[0].arms == best.arms
+    assert planned(Question(arms=names)).arms == best.arms
     mine = replace(D, name='mine', own_releases=('pacific',))
-    found, _ = planned(Question(arms=('mine',)), custom=[mine])
+    found = planned(Question(arms=('mine',)), custom=[mine])
     assert found.arms[0].options == D.options
 
 
@@ -165,9 +165,7 @@ def test_arguments_must_exist_and_be_in_range(question: Question, code: int, tex
 
 def test_check_warning_is_reported_and_does_not_refuse_the_plan() -> None:
     single = replace(D, name='single', options=f'{PACIFIC},write_buffer_size=4194304')
-    found, _ = planned(
-        Question(arms=('single',)), custom=[replace(single, own_releases=('pacific',))]
-    )
+    found = planned(Question(arms=('single',)), custom=[replace(single, own_releases=('pacific',))])
     (caution,) = found.arms[0].cautions
     assert 'flushed one by one' in caution
 
@@ -200,9 +198,9 @@ def test_group_that_no_change_can_reach_is_refused_with_the_reason() -> None:
     ],
 )
 def test_signal_is_that_of_the_limiting_resource(resource: Resource, signal: Optional[str]) -> None:
-    found, _ = planned(limit=Limit(resource, 0.9), noise=0.005)
+    found = planned(limit=Limit(resource, 0.9), noise=0.005)
     assert signal is None or found.objective == signal
-    given, _ = planned(Question(arms=ARMS, signal='op_w_latency_ms'), noise=0.005)
+    given = planned(Question(arms=ARMS, signal='op_w_latency_ms'), noise=0.005)
     assert given.objective == 'op_w_latency_ms'
 
 
@@ -223,19 +221,19 @@ def test_block_longer_than_the_history_is_refused_with_what_shortens_it() -> Non
     quiet = Signals(0, write_iops=1.0, wal_bytes_per_s=100.0)
     idle = [member(n)._replace(signals=quiet._replace(osd_id=n)) for n in range(24)]
     found = plan_for(Question(arms=ARMS), grounds(*idle, kept=KeptWork((), 300.0, {})))
-    assert isinstance(found.plan, Refusal)
+    assert found.refusal is not None
     assert 12 * found.block_s > 43200
     assert found.history_s == 0
-    assert 'the history has 12h; more client writes or arms with smaller' in found.plan.reason
-    assert 'try again' not in found.plan.reason
+    assert 'the history has 12h; more client writes or arms with smaller' in found.refusal.reason
+    assert 'try again' not in found.refusal.reason
 
 
 def test_small_group_is_refused_before_it_waits_for_a_history() -> None:
     found = plan_for(
         Question(arms=ARMS), grounds(*(member(n) for n in range(3)), kept=KeptWork((), 300.0, {}))
     )
-    assert isinstance(found.plan, Refusal)
-    assert found.plan.osds == 16
+    assert found.refusal is not None
+    assert found.refusal.osds == 16
 
 
 def test_restarts_shorten_the_history() -> None:
@@ -258,7 +256,7 @@ def test_idle_group_is_refused() -> None:
 def test_guard_without_known_noise_is_named() -> None:
     full = noisy(range(24))
     replicas = {n: tuple(w._replace(writes=3.0) for w in work) for n, work in full.by_osd.items()}
-    found, _ = planned(kept=replace(full, by_osd=replicas))
+    found = planned(kept=replace(full, by_osd=replicas))
     assert found.unmeasured == ('op_w_latency_ms',)
 
 
@@ -277,11 +275,10 @@ def test_what_cannot_be_told_is_refused_with_what_it_would_take(
     given: dict[str, Any], question: Question, reason: str
 ) -> None:
     found = plan_for(question, grounds(**given))
-    assert isinstance(found, PlannedExperiment)
-    assert isinstance(found.plan, Refusal)
-    assert reason in found.plan.reason
+    assert found.refusal is not None
+    assert reason in found.refusal.reason
     assert (found.restarts, found.duration_s) == (None, None)
-    assert found.plan.osds is not None
+    assert found.refusal.osds is not None
 
 
 def test_osds_are_matched_by_placement_groups_and_primary_share() -> None:
@@ -294,5 +291,5 @@ def test_osds_are_matched_by_placement_groups_and_primary_share() -> None:
     busier = tuple(w._replace(writes=89e3, write_s=450.0) for w in full.by_osd[5])
     kept = replace(full, by_osd={**full.by_osd, 5: busier})
     found = plan_for(Question(arms=ARMS), grounds(*members, kept=kept))
-    assert isinstance(found.plan, ExperimentPlan)
-    assert not {3, 5} & set(found.plan.changed)
+    assert found.refusal is None
+    assert not {3, 5} & set(found.changed)

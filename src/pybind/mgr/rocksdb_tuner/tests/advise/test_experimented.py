@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.candidates import expected_usages, weighing
 from rocksdb_tuner.advise.case import Case
-from rocksdb_tuner.advise.experimented import known_arms, measured_effect, winner_for
+from rocksdb_tuner.advise.experimented import measured_effect, winner_for
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import MeasuredArm, Recommendation, Resource, Risk
 from rocksdb_tuner.plan.records import Purpose
@@ -140,7 +140,3 @@ def test_running_winner_leaves_nothing_to_recommend() -> None:
 
 def test_result_on_other_running_options_gives_no_recommendation() -> None:
     assert winner_for(with_results(WON, text=D.options)) is None
-
-
-def test_only_known_signals_are_evidence() -> None:
-    assert known_arms([WON, WON._replace(signal='of a later version')]) == (WON,)

@@ -231,7 +231,8 @@ def test_each_name_has_one_replacement_everywhere() -> None:
     state = replace(
         measuring,
         experiment_id='E7',
-        request=replace(measuring.request, who='osd/class:gold', actor='client.zqalice'),
+        request=replace(measuring.request, who='osd/class:gold'),
+        actor='client.zqalice',
         paused_by='dashboard:alice',
         failure='alice: node8.example.com',
     )

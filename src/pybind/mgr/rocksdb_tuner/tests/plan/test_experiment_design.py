@@ -20,7 +20,6 @@ from rocksdb_tuner.plan.experiment_design import (
     ExperimentPlan,
     Refusal,
     Shape,
-    Terms,
     detectable,
     plan_experiment,
     too_small,
@@ -31,7 +30,7 @@ from rocksdb_tuner.plan.order import Candidate, choose, usable
 QUIET = Noise(0.01, 0.005)
 LOUD = Noise(0.02, 0.028)
 ARMS = tuple(Arm(name, '') for name in 'abcde')
-TERMS = Terms(ARMS[:2], 'kv_sync_ms_per_txn', 600.0, 300.0)
+TERMS = ExperimentPlan('osd', ARMS[:2], 'kv_sync_ms_per_txn', '', 600.0)
 
 
 def group(osds: int, hosts: int = 10) -> list[Candidate]:
@@ -45,26 +44,26 @@ def group(osds: int, hosts: int = 10) -> list[Candidate]:
 
 def planned(
     osds: int = 24,
-    terms: Terms = TERMS,
+    terms: ExperimentPlan = TERMS,
     noise: Noise = QUIET,
     candidates: Optional[Sequence[Candidate]] = None,
 ) -> ExperimentPlan:
     noises = {terms.objective: noise, 'op_w_latency_ms': noise}
     found = plan_experiment(candidates or group(osds), terms, noises)
-    assert isinstance(found, ExperimentPlan), found
+    assert found.refusal is None
     return found
 
 
 def refused(
     osds: int = 24,
-    terms: Terms = TERMS,
+    terms: ExperimentPlan = TERMS,
     noise: Noise = QUIET,
     candidates: Optional[Sequence[Candidate]] = None,
-) -> Refusal:
+) -> tuple[ExperimentPlan, Refusal]:
     noises = {terms.objective: noise, 'op_w_latency_ms': noise}
     found = plan_experiment(candidates or group(osds), terms, noises)
-    assert isinstance(found, Refusal), found
-    return found
+    assert found.refusal is not None
+    return found, found.refusal
 
 
 @settings(deadline=None, max_examples=30)
@@ -82,10 +81,12 @@ def test_every_plan_keeps_its_terms(
     terms = replace(TERMS, arms=ARMS[:arms])
     noises = {terms.objective: Noise(block, persistent)}
     found = plan_experiment(group(osds, hosts), terms, noises)
-    if isinstance(found, Refusal):
-        assert found.reason
+    if found.refusal is not None:
+        assert found.refusal.reason
         return
-    assert found.duration_s <= terms.max_duration_s
+    assert found.detectable is not None
+    assert found.unsafe_detectable is not None
+    assert found.measuring_s <= terms.max_duration_s
     assert found.detectable <= terms.min_effect
     assert found.unsafe_detectable <= experiment_limits().unsafe
     columns = [arm.osds for arm in found.arms]
@@ -104,17 +105,17 @@ def test_quiet_osds_need_only_the_minimum() -> None:
     found = planned()
     assert [len(arm.osds) for arm in found.arms] == [2, 2]
     assert (len(found.controls), found.blocks) == (16, 3)
-    assert found.duration_s == (3 + 1 + 3) * 600
+    assert found.measuring_s == (3 + 1 + 3) * 600
 
 
 def test_plan_that_needs_more_osds_reports_the_number() -> None:
     """With so many there is a plan."""
-    found = refused(24, noise=LOUD)
-    assert found.detectable is not None
-    assert found.detectable > TERMS.min_effect
+    plan, found = refused(24, noise=LOUD)
+    assert plan.detectable is not None
+    assert plan.detectable > TERMS.min_effect
     assert found.reason == 'a difference of 10% is not detectable'
     assert found.osds is not None
-    assert planned(found.osds, noise=LOUD).detectable <= TERMS.min_effect
+    assert planned(found.osds, noise=LOUD)
     assert found.min_effect is not None
     assert planned(24, replace(TERMS, min_effect=found.min_effect), LOUD)
 
@@ -123,7 +124,7 @@ def test_plan_that_needs_more_time_reports_the_duration() -> None:
     """Blocks that scatter average out; with so much time there is a plan."""
     scattered = Noise(0.03, 0.0)
     short = replace(TERMS, max_duration_s=7 * 600.0, min_effect=0.05)
-    found = refused(40, short, scattered)
+    _, found = refused(40, short, scattered)
     assert found.duration_s is not None
     assert planned(40, replace(short, max_duration_s=found.duration_s), scattered)
     assert found.min_effect is not None
@@ -132,26 +133,26 @@ def test_plan_that_needs_more_time_reports_the_duration() -> None:
 
 def test_plan_without_time_is_refused() -> None:
     """A baseline and as many blocks again."""
-    found = refused(24, replace(TERMS, max_duration_s=600.0))
+    plan, found = refused(24, replace(TERMS, max_duration_s=600.0))
     assert found.reason == 'the time is too short for a baseline and as much again'
-    assert found.detectable is None
+    assert plan.detectable is None
     assert found.duration_s == 7 * 600
 
 
 def test_long_run_of_an_unsafe_arm_is_refused() -> None:
     """Though a long experiment would detect a small effect."""
-    found = refused(24, noise=Noise(0.08, 0.0))
+    plan, found = refused(24, noise=Noise(0.08, 0.0))
     assert found.reason == (
         'an arm that is 20% worse would not be detected within 3 blocks, with 3 OSDs per arm and '
         '16 controls that are similar enough'
     )
-    assert found.unsafe_detectable is not None
-    assert found.unsafe_detectable > 0.2
+    assert plan.unsafe_detectable is not None
+    assert plan.unsafe_detectable > 0.2
 
 
 def test_diverging_osds_cannot_be_planned() -> None:
     """Neither OSDs nor time in any number that is worth a thought."""
-    found = refused(24, noise=Noise(0.5, 0.5))
+    _, found = refused(24, noise=Noise(0.5, 0.5))
     assert (found.osds, found.duration_s, found.min_effect) == (None, None, None)
 
 
@@ -166,8 +167,8 @@ def test_groups_that_are_too_small_are_refused() -> None:
 
 def test_nothing_to_plan_without_noise() -> None:
     found = plan_experiment(group(24), TERMS, {})
-    assert isinstance(found, Refusal)
-    assert found.reason == 'the noise of kv_sync_ms_per_txn is unknown'
+    assert found.refusal is not None
+    assert found.refusal.reason == 'the noise of kv_sync_ms_per_txn is unknown'
 
 
 def test_osds_that_differ_from_the_others_are_excluded() -> None:
@@ -185,9 +186,11 @@ def test_osds_that_differ_from_the_others_are_excluded() -> None:
 
 def test_too_few_similar_osds_or_domains_are_refused() -> None:
     """One host, or a group of which hardly any OSDs are known."""
-    assert 'failure domains' in refused(candidates=group(24, hosts=1)).reason
+    assert 'failure domains' in refused(candidates=group(24, hosts=1))[1].reason
     unknown = [c if c.osd_id < 5 else replace(c, noise=None) for c in group(24)]
-    assert '5 of the 24 OSDs of the group are similar enough' in refused(candidates=unknown).reason
+    assert (
+        '5 of the 24 OSDs of the group are similar enough' in refused(candidates=unknown)[1].reason
+    )
 
 
 def test_most_typical_osds_come_first_and_unknown_ones_last() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from rocksdb_tuner.advise.experiment_plan import PlannedExperiment, Question, plan_for
+from rocksdb_tuner.advise.experiment_plan import Question, plan_for
 from rocksdb_tuner.judge.arms import Answer, Arm, Conclusion, Contrast
 from rocksdb_tuner.judge.records import Effect, Predicted, SignalVerdict
 from rocksdb_tuner.operations.experiment.records import (
-    ExperimentRequest,
     ExperimentState,
     Stage,
     with_arms,
@@ -27,17 +26,24 @@ OBJECTIVE = 'kv_sync_ms_per_txn'
 CONTROLS = (0, 3, 5, 6)
 
 
-def possible() -> PlannedExperiment:
+def possible() -> ExperimentPlan:
     return plan_for(Question(arms=('variant-2022-d', 'variant-2022-c')), grounds())
 
 
-def impossible() -> PlannedExperiment:
+def impossible() -> ExperimentPlan:
     """Too few OSDs, so no arm has any."""
     return plan_for(Question(arms=('variant-2022-d', 'variant-2022-c')), grounds(share=0.1))
 
 
 def plan() -> ExperimentPlan:
     return ExperimentPlan(
+        who='osd/class:ssd',
+        objective=OBJECTIVE,
+        from_options=PACIFIC_DEFAULT,
+        fill_s=120.0,
+        release='pacific',
+        workload='rbd-small-write',
+        hardware='nvme',
         arms=(
             Arm(
                 BEST,
@@ -56,23 +62,6 @@ def plan() -> ExperimentPlan:
     )
 
 
-def request() -> ExperimentRequest:
-    return ExperimentRequest(
-        who='osd/class:ssd',
-        actor='client.admin',
-        plan=plan(),
-        objective=OBJECTIVE,
-        min_effect=0.1,
-        max_duration_s=43200.0,
-        adopt=False,
-        from_options=PACIFIC_DEFAULT,
-        fill_s=120.0,
-        release='pacific',
-        workload='rbd-small-write',
-        hardware='nvme',
-    )
-
-
 def contrast(*percents: float) -> Contrast:
     return Contrast(*(math.log1p(percent / 100) for percent in percents))
 
@@ -83,7 +72,9 @@ def baseline() -> ExperimentState:
     ids = (*changed, *CONTROLS)
     return ExperimentState(
         experiment_id='E7',
-        request=request(),
+        request=plan(),
+        actor='client.admin',
+        adopt=False,
         before=Before((), tuple(OsdBefore(n, PACIFIC_DEFAULT, 'default', 'pacific') for n in ids)),
         osds=tuple(map(OsdProgress, changed)),
         started_s=NOW_S - 9000,

@@ -58,8 +58,8 @@ from rocksdb_tuner.operations.compaction.records import (
     planned,
 )
 from rocksdb_tuner.operations.compaction.rules import Limits
-from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState
-from rocksdb_tuner.operations.history import ExperimentResult, HistoryRecord
+from rocksdb_tuner.operations.experiment.records import ExperimentState
+from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import (
     Before,
@@ -69,6 +69,7 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 from rocksdb_tuner.plan.records import ANNEX, ChangeKind, ChangeRequest
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
@@ -732,9 +733,16 @@ for _record, _strategy in (
         ),
     ),
     (Bars, st.builds(Bars, st.floats(0, 1), st.floats(0, 1))),
-    # A share, which `--min-effect` bounds.
-    (ExperimentResult, st.builds(ExperimentResult, min_effect=st.floats(0, 10))),
-    (ExperimentRequest, st.builds(ExperimentRequest, min_effect=st.floats(0, 10))),
+    # A share, which `--min-effect` bounds, and a plan, as of every experiment.
+    (
+        ExperimentPlan,
+        st.builds(
+            ExperimentPlan,
+            min_effect=st.floats(0, 10),
+            detectable=st.none() | st.floats(0, 10),
+            unsafe_detectable=st.none() | st.floats(0, 10),
+        ),
+    ),
     (Weighing, st.builds(Weighing, resource=st.sampled_from(sorted(RESOURCES)))),
     # At least one OSD, as in every request that was accepted.
     (

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rocksdb_tuner.judge.arms import Answer
+from rocksdb_tuner.operations.experiment.announce import record_of
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
-from rocksdb_tuner.operations.experiment.results import record_of
 from rocksdb_tuner.plan.experiment_design import Refusal
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.experiment import (
@@ -103,7 +103,7 @@ def test_refusal_shows_its_requirements() -> None:
     assert 'Not possible here: 2 arms of 2 OSDs' in text
     assert 'a group of 40 OSDs' in text
     assert 'To start it' not in text
-    unknown = replace(experiments.impossible(), plan=Refusal('why', detectable=0.3))
+    unknown = replace(experiments.impossible(), refusal=Refusal('why'), detectable=0.3)
     assert 'no number of OSDs or hours is known to suffice' in views.show(
         'experiment-plan', unknown, 'plain'
     )
@@ -205,7 +205,7 @@ def test_next_step_is_named() -> None:
     assert 'Next step' not in shown('no-gain', 'plain')
     assert 'Dropped:' in shown('measuring', 'plain')
     assert 'applied to the group' in operation(
-        replace(experiments.measuring(), request=replace(experiments.request(), adopt=True)),
+        replace(experiments.measuring(), adopt=True),
         'plain',
     )
 

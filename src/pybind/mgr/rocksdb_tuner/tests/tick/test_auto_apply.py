@@ -140,8 +140,7 @@ def automatic(operations: Operations) -> AutoApply:
 
 
 def adopted(answer: Answer = Answer.WINNER) -> ExperimentState:
-    state = experiments.ended(answer)
-    return replace(state, request=replace(state.request, adopt=True))
+    return replace(experiments.ended(answer), adopt=True)
 
 
 def advice() -> Recommendation:

@@ -14,7 +14,7 @@ from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
-from rocksdb_tuner.tests.operations.experiment.conftest import changing, plan, request
+from rocksdb_tuner.tests.operations.experiment.conftest import changing, plan
 from rocksdb_tuner.tests.operations.rollout.conftest import Clients, set_profile
 from rocksdb_tuner.tick.operation_control import measurements
 from rocksdb_tuner.tuner import Tuner
@@ -74,14 +74,14 @@ def test_nothing_starts_during_an_experiment(manager: Manager) -> None:
     rollout = set_profile(manager.cluster, DEFAULTS['pacific'])
     control.driver.start(rollout, manager.cluster.now_s)
     with pytest.raises(OperationRefused, match='a rollout is under way'):
-        control.start_experiment(request())
+        control.start_experiment(plan(), 'client.admin', adopt=False)
     manager.until(lambda: not control.under_way)
     manager.cluster.operator_removes('osd')
     manager.until(lambda: control.driver.state is not None and manager.cluster.clean)
     for n in manager.cluster.osds:
         manager.cluster.restart_by_hand(n)
     manager.cluster.advance(120)
-    control.start_experiment(request())
+    control.start_experiment(plan(), 'client.admin', adopt=False)
     for start in (
         lambda: control.start(ANYTHING, 'client.a'),
         lambda: control.campaign_of(ANYTHING),
@@ -97,7 +97,7 @@ def test_nothing_starts_during_an_experiment(manager: Manager) -> None:
 
 def test_experiment_is_driven_controlled_and_shown(manager: Manager) -> None:
     control = manager.control
-    started = control.start_experiment(request(plan(blocks=2)))
+    started = control.start_experiment(plan(blocks=2), 'client.admin', adopt=False)
     assert started.experiment_id == 'E1'
     manager.until(lambda: changing(control.experiment.state))  # type: ignore[arg-type]
     control.pause('client.a')
@@ -124,7 +124,7 @@ def test_failed_experiment_is_acknowledged_before_a_rollout(manager: Manager) ->
     with pytest.raises(OperationRefused, match='under way'):
         control.resume()
     manager.cluster.refuses_to_start = lambda value: 'Snappy' in value
-    control.start_experiment(request())
+    control.start_experiment(plan(), 'client.admin', adopt=False)
     manager.until(lambda: not control.under_way)
     assert 'ROCKSDB_TUNER_EXPERIMENT_FAILED' in _checks(manager)
     control.resume()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Callable, Optional
 
 import pytest
@@ -9,13 +10,12 @@ import pytest
 from rocksdb_tuner.judge.arms import Arm
 from rocksdb_tuner.observe.details import read_slow_events
 from rocksdb_tuner.operations import driver
+from rocksdb_tuner.operations.experiment.announce import record_of
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.records import (
-    ExperimentRequest,
     ExperimentState,
     Stage,
 )
-from rocksdb_tuner.operations.experiment.results import record_of
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import OsdStep, in_flight
 from rocksdb_tuner.operations.rollout.rules import Limits
@@ -41,8 +41,13 @@ def plan(
     controls: tuple[int, ...] = (5, 7, 8),
     blocks: int = 3,
     settle_blocks: int = 1,
+    **changes: object,
 ) -> ExperimentPlan:
-    return ExperimentPlan(
+    planned = ExperimentPlan(
+        who='osd',
+        objective='kv_sync_ms_per_txn',
+        max_duration_s=86400.0,
+        from_options=DEFAULTS['pacific'],
         arms=tuple(Arm(name, STRINGS[name], osds=osds) for name, osds in zip(arms, columns)),
         controls=controls,
         blocks=blocks,
@@ -51,22 +56,7 @@ def plan(
         detectable=0.1,
         unsafe_detectable=0.2,
     )
-
-
-def request(planned: Optional[ExperimentPlan] = None, **changes: object) -> ExperimentRequest:
-    found = planned or plan()
-    fields = {
-        'who': 'osd',
-        'actor': 'client.admin',
-        'plan': found,
-        'objective': 'kv_sync_ms_per_txn',
-        'min_effect': 0.1,
-        'max_duration_s': 86400.0,
-        'adopt': False,
-        'from_options': DEFAULTS['pacific'],
-        **changes,
-    }
-    return ExperimentRequest(**fields)  # type: ignore[arg-type]
+    return replace(planned, **changes)  # type: ignore[arg-type]
 
 
 class ExperimentRun(Run):
@@ -110,8 +100,9 @@ class ExperimentRun(Run):
         assert self.experiment.state is not None
         return self.experiment.state
 
-    def begin(self, wanted: Optional[ExperimentRequest] = None) -> ExperimentState:
-        return self.experiment.start('E1', wanted or request(), self.cluster.now_s)
+    def begin(self, wanted: Optional[ExperimentPlan] = None) -> ExperimentState:
+        now_s = self.cluster.now_s
+        return self.experiment.start('E1', wanted or plan(), 'client.admin', now_s, adopt=False)
 
     def come_to(
         self, condition: Callable[[ExperimentState], bool], within_s: float = 20000.0

@@ -28,13 +28,12 @@ from .conftest import (
     changing,
     dropping,
     plan,
-    request,
 )
 
 
 def test_group_that_runs_other_options_than_planned_is_refused(run: ExperimentRun) -> None:
     with pytest.raises(OperationRefused, match='runs another option string'):
-        run.begin(request(from_options='write_buffer_size=1'))
+        run.begin(plan(from_options='write_buffer_size=1'))
     assert run.experiment.state is None
     assert run.cluster.commands == []
 
@@ -63,9 +62,9 @@ def test_actor_is_stored_once_known(run: ExperimentRun) -> None:
     with pytest.raises(OperationRefused, match='experiment E1 is under way'):
         run.begin()
     run.experiment.name_actor('E7', 'client.a')
-    assert run.now.request.actor == 'client.admin'
+    assert run.now.actor == 'client.admin'
     run.experiment.name_actor('E1', 'client.a')
-    assert run.now.request.actor == 'client.a'
+    assert run.now.actor == 'client.a'
 
 
 def test_failed_experiment_is_acknowledged_once(run: ExperimentRun) -> None:
@@ -82,7 +81,7 @@ def test_failed_experiment_is_acknowledged_once(run: ExperimentRun) -> None:
 
 def test_manager_taking_over_continues_with_the_stored_measurements(run: ExperimentRun) -> None:
     run.clients.factors = {}
-    run.begin(request(plan(blocks=6), min_effect=0.0001))
+    run.begin(plan(blocks=6, min_effect=0.0001))
     run.come_to(lambda state: state.stage is Stage.MEASURING and state.blocks == 2)
     run.fail_over()
     run.tick()
@@ -149,7 +148,7 @@ def test_experiment_tracks_a_restart_requested_by_a_rollout(run: ExperimentRun) 
 
 def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
     run.clients.factors = {STRINGS['slow']: 3.0}
-    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.begin(plan(blocks=12, min_effect=0.001))
     run.come_to(changing)
     run.fail_over()
     run.come_to(dropping)
@@ -175,7 +174,7 @@ def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
 
 
 def test_block_that_cannot_be_stored_is_still_measured(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=2)))
+    run.begin(plan(blocks=2))
     run.come_to(lambda state: state.stage is Stage.BASELINE)
     run.store.error = CommandError(5, 'no space')
     for _ in range(60):
@@ -186,7 +185,7 @@ def test_block_that_cannot_be_stored_is_still_measured(run: ExperimentRun) -> No
 
 def test_nothing_is_measured_while_results_cannot_be_stored(run: ExperimentRun) -> None:
     """The stored state does not know of the OSD that died; a block of that time counts nothing."""
-    run.begin(request(plan(blocks=6)))
+    run.begin(plan(blocks=6))
     run.come_to(lambda state: state.stage is Stage.BASELINE)
     run.store.error = CommandError(5, 'read-only')
     run.cluster.stop_osd(0)

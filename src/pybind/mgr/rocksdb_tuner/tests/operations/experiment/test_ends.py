@@ -23,7 +23,6 @@ from .conftest import (
     dropping,
     measuring,
     plan,
-    request,
     restored,
     restoring,
 )
@@ -54,7 +53,7 @@ def test_better_string_is_found_and_everything_restored(run: ExperimentRun) -> N
 def test_inconclusive_result_is_unclear(run: ExperimentRun) -> None:
     """No client writes: nothing is measured, and the plan is followed to its end."""
     run.clients.writes_per_s = 0
-    run.begin(request(plan(blocks=1)))
+    run.begin(plan(blocks=1))
     state = run.finish()
     assert state.conclusion is not None
     assert (state.conclusion.answer, state.outcome) == (Answer.UNCLEAR, Outcome.DONE)
@@ -62,14 +61,14 @@ def test_inconclusive_result_is_unclear(run: ExperimentRun) -> None:
 
 
 def test_timeout_before_any_change_ends_the_experiment_at_once(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=50), max_duration_s=120.0))
+    run.begin(plan(blocks=50, max_duration_s=120.0))
     state = run.finish()
     assert state.conclusion is not None
     assert (state.conclusion.answer, state.legs) == (Answer.UNCLEAR, 0)
 
 
 def test_timeout_while_no_osd_may_be_changed_ends_the_experiment(run: ExperimentRun) -> None:
-    run.begin(request(max_duration_s=900.0))
+    run.begin(plan(max_duration_s=900.0))
     run.come_to(changing)
     run.outside_window = 'outside the maintenance window'
     state = run.finish()
@@ -82,7 +81,7 @@ def test_worse_arm_is_restored_while_the_others_are_measured(
     run: ExperimentRun,
 ) -> None:
     run.clients.factors = {SLOW: 3.0}
-    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.begin(plan(blocks=12, min_effect=0.001))
     run.come_to(lambda state: bool(dropped(state)))
     (slow,) = [arm for arm in run.now.arms if arm.dropped]
     assert slow.name == 'slow'
@@ -110,7 +109,7 @@ def test_osd_crash_ends_arm_and_experiment(
 ) -> None:
     """While others are changed, while arms are measured, and while one is dropped."""
     run.clients.factors = {SLOW: 3.0}
-    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.begin(plan(blocks=12, min_effect=0.001))
     run.come_to(when)
     run.tick()
     run.cluster.stop_osd(0)
@@ -133,7 +132,7 @@ def test_osd_that_does_not_start_ends_arm_and_experiment(run: ExperimentRun) -> 
 
 def test_arm_whose_osds_all_crash_at_once_does_not_win(run: ExperimentRun) -> None:
     """They restarted together, but with no OSD outside their arm: no host was rebooted."""
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     run.tick()
     for n in run.now.arms[0].osds:
@@ -157,7 +156,7 @@ def test_osd_without_effect_ends_the_experiment_and_is_no_crash(run: ExperimentR
 
 
 def test_host_reboot_ends_the_experiment_and_is_no_crash(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=6), min_effect=0.0001))
+    run.begin(plan(blocks=6, min_effect=0.0001))
     run.come_to(lambda state: measuring(state) and state.blocks > 0)
     for n in (3, 4, 5):
         run.cluster.restart_by_hand(n)
@@ -168,7 +167,7 @@ def test_host_reboot_ends_the_experiment_and_is_no_crash(run: ExperimentRun) -> 
 
 
 def test_host_reboot_during_changes_of_others_is_no_crash(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=2), min_effect=0.0001))
+    run.begin(plan(blocks=2, min_effect=0.0001))
     run.come_to(
         lambda state: (
             state.leg is not None
@@ -185,7 +184,7 @@ def test_host_reboot_during_changes_of_others_is_no_crash(run: ExperimentRun) ->
 
 
 def test_upgrade_during_an_experiment_ends_it(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     run.cluster.osds[8].release = 'reef'
     state = run.come_to(lambda state: state.ending is not None)
@@ -229,7 +228,7 @@ def test_osd_with_options_from_another_source_ends_the_experiment(run: Experimen
 @pytest.mark.parametrize('osd_id', [3, 7])
 def test_osd_that_is_removed_ends_the_experiment(run: ExperimentRun, osd_id: int) -> None:
     """Of an arm as well as a control: the plan no longer matches the cluster."""
-    run.begin(request(plan(blocks=9), min_effect=0.0001))
+    run.begin(plan(blocks=9, min_effect=0.0001))
     run.come_to(measuring)
     run.cluster.purge(osd_id)
     state = run.finish()
@@ -240,7 +239,7 @@ def test_osd_that_is_removed_ends_the_experiment(run: ExperimentRun, osd_id: int
 
 
 def test_recreated_osd_has_no_entry_of_an_arm(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     run.cluster.recreate(3)
     state = run.finish()
@@ -250,7 +249,7 @@ def test_recreated_osd_has_no_entry_of_an_arm(run: ExperimentRun) -> None:
 
 
 def test_control_down_and_out_is_awaited_and_then_ends_the_experiment(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     run.cluster.mark_out(7)
     run.come_to(lambda state: state.paused_reason == 'osd.7 is down')
@@ -263,7 +262,7 @@ def test_nothing_is_measured_while_an_osd_is_down_from_the_first_sample_on(
     run: ExperimentRun,
 ) -> None:
     """Before placement groups are reported as degraded, in the baseline as later."""
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     for stage in (Stage.BASELINE, Stage.MEASURING):
         run.come_to(lambda state, stage=stage: state.stage is stage)  # type: ignore[misc]
         run.cluster.stop_osd(7)
@@ -296,7 +295,7 @@ def restarts(run: ExperimentRun, osd_id: int) -> int:
 
 def test_an_overruled_osd_is_restarted_once_on_the_way_back(run: ExperimentRun) -> None:
     """Another restart would change nothing; the experiment fails and says what the OSD runs."""
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     overrule(run, LAST)
     before = restarts(run, LAST)
@@ -336,7 +335,7 @@ def test_an_osd_that_did_not_come_back_and_is_overruled_ends_the_experiment(
 def test_an_overruled_osd_of_a_dropped_arm_fails_the_experiment(run: ExperimentRun) -> None:
     """The last of the arm is overruled: the others of the experiment are restored too."""
     run.clients.factors = {SLOW: 3.0}
-    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.begin(plan(blocks=12, min_effect=0.001))
     run.come_to(dropping)
     leg = run.now.leg
     assert leg is not None
@@ -377,7 +376,7 @@ def test_an_osd_that_is_checked_for_its_arm_is_restored_after_an_operator_s_chan
 
 def test_others_wait_until_the_operator_corrects_an_overruled_osd(run: ExperimentRun) -> None:
     """Restoring goes on by itself afterwards."""
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     overrule(run, 0)
     run.experiment.abort('client.a', run.cluster.now_s)

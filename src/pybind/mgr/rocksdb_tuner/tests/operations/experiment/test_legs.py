@@ -19,7 +19,7 @@ from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.rollback import conflicting_entries
 from rocksdb_tuner.operations.rollout.rules import Observation
 
-from .conftest import STRINGS, ExperimentRun, changing, measuring, plan, request
+from .conftest import STRINGS, ExperimentRun, changing, measuring, plan
 
 #: Steps of a way forward, and of the recovery of one OSD.
 STEPS = (
@@ -43,7 +43,7 @@ AS_BEFORE = {OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}
 def in_leg() -> tuple[ExperimentRun, ExperimentState]:
     """At the begin of the change."""
     run = ExperimentRun()
-    run.begin(request(plan(blocks=1)))
+    run.begin(plan(blocks=1))
     run.cluster.flags.add('noout')
     return run, run.come_to(changing)
 
@@ -52,7 +52,7 @@ def in_leg() -> tuple[ExperimentRun, ExperimentState]:
 def changed() -> ExperimentState:
     """All OSDs run the strings of their arms."""
     run = ExperimentRun()
-    run.begin(request(plan(blocks=3)))
+    run.begin(plan(blocks=3))
     return run.come_to(measuring)
 
 

@@ -9,7 +9,7 @@ import pytest
 from rocksdb_tuner.judge.arms import Arm
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.records import Stage
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, in_flight
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
@@ -24,7 +24,6 @@ from .conftest import (
     dropping,
     measuring,
     plan,
-    request,
     restored,
 )
 
@@ -34,18 +33,18 @@ BAD = 'write_buffer_size=foo'
 
 @pytest.mark.parametrize('who', ['osd', 'global', 'osd/class:ssd', 'osd.8', 'osd.3'])
 def test_operator_change_ends_the_experiment_and_is_kept(run: ExperimentRun, who: str) -> None:
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     run.cluster.operator_sets(who, OPERATORS)
     state = run.finish()
     assert (state.stage, state.outcome) == (Stage.ABORTED, Outcome.ABORTED)
     assert f'{who} was changed outside this experiment' in (state.failure or '')
     assert run.cluster.entries_of() == {who: OPERATORS}
-    assert state.phase is Phase.ROLLED_BACK
+    assert state.phase is Stage.ABORTED
 
 
 def test_foreign_entry_change_on_a_restored_osd_is_kept(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     run.cluster.flags.add('noout')
     run.experiment.abort('client.a', run.cluster.now_s)
@@ -62,7 +61,7 @@ def test_foreign_entry_change_on_a_restored_osd_is_kept(run: ExperimentRun) -> N
 
 def test_foreign_entry_change_on_a_dropped_osd_ends_the_experiment(run: ExperimentRun) -> None:
     run.clients.factors = {SLOW: 3.0}
-    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.begin(plan(blocks=12, min_effect=0.001))
     run.come_to(lambda state: bool(dropped(state)))
     run.cluster.flags.add('noout')
     run.come_to(
@@ -78,7 +77,7 @@ def test_foreign_entry_change_on_a_dropped_osd_ends_the_experiment(run: Experime
 
 
 def test_brief_foreign_entry_change_is_ignored(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=2)))
+    run.begin(plan(blocks=2))
     run.come_to(measuring)
     run.cluster.operator_sets('osd', OPERATORS)
     run.tick(0.5)
@@ -97,7 +96,7 @@ def test_brief_foreign_entry_change_is_ignored(run: ExperimentRun) -> None:
 @pytest.mark.usefixtures('one_step_a_tick')
 def test_abort_at_any_step_restores_everything(run: ExperimentRun, step: OsdStep) -> None:
     run.clients.factors = {}
-    run.begin(request(plan(blocks=1), min_effect=0.0001))
+    run.begin(plan(blocks=1, min_effect=0.0001))
     run.come_to(lambda state: at_step(state, step))
     run.experiment.abort('client.a', run.cluster.now_s)
     state = run.finish()
@@ -114,7 +113,7 @@ def test_abort_before_any_change_ends_the_experiment_at_once(run: ExperimentRun)
 
 
 def test_second_abort_ends_the_experiment_and_reports_leftovers(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     run.cluster.errors['config rm'] = run.refusal
     run.experiment.abort('client.a', run.cluster.now_s)
@@ -133,7 +132,7 @@ def test_second_abort_with_own_entries_shows_the_commands_to_set_them(run: Exper
         run.cluster.restart_by_hand(n)
     run.cluster.advance(120)
     run.tick()
-    run.begin(request(plan(('fast',), columns=((0, 3),), blocks=9)))
+    run.begin(plan(('fast',), columns=((0, 3),), blocks=9))
     run.come_to(measuring)
     run.cluster.errors['config set'] = run.refusal
     run.experiment.abort('client.a', run.cluster.now_s)
@@ -148,7 +147,7 @@ def deadly(run: ExperimentRun) -> None:
     """The first OSD of an arm does not start with its string."""
     found = plan(blocks=9)
     arms = (Arm('fast', BAD, osds=(0, 3)), *found.arms[1:])
-    run.begin(request(replace(found, arms=arms)))
+    run.begin(replace(found, arms=arms))
     run.come_to(lambda state: at_step(state, OsdStep.RESTARTING))
     run.tick()
     assert run.cluster.down == {0}
@@ -212,7 +211,7 @@ def test_store_that_refuses_names_the_osd_of_an_arm_and_the_command(run: Experim
 def test_crashed_osd_of_an_arm_is_restored_though_nothing_can_be_stored(
     run: ExperimentRun,
 ) -> None:
-    run.begin(request(plan(blocks=9)))
+    run.begin(plan(blocks=9))
     run.come_to(measuring)
     run.store.error = run.refusal
     run.cluster.stop_osd(0)
@@ -232,7 +231,7 @@ def test_winner_that_cannot_be_restored_is_no_success(run: ExperimentRun) -> Non
 
 
 def test_pause_holds_everything_until_resume(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=3)))
+    run.begin(plan(blocks=3))
     run.come_to(changing)
     run.experiment.pause('client.a', run.cluster.now_s)
     run.come_to(
@@ -246,7 +245,7 @@ def test_pause_holds_everything_until_resume(run: ExperimentRun) -> None:
     for _ in range(60):
         run.tick()
     assert run.cluster.commands == commands
-    assert run.now.phase is Phase.WAITING
+    assert run.now.phase is Stage.WAITING
     assert run.now.paused_reason == 'paused by client.a'
     run.experiment.resume(run.cluster.now_s)
     run.come_to(measuring)

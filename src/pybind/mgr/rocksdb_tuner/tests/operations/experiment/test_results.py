@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from dataclasses import replace
 from typing import Optional
 
@@ -10,34 +9,12 @@ import pytest
 
 from rocksdb_tuner.judge.arms import Answer, Conclusion
 from rocksdb_tuner.judge.predictions import PredictionResult
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.experiment.admission import request_of
+from rocksdb_tuner.operations.experiment.announce import in_words, measured_arms, record_of
 from rocksdb_tuner.operations.experiment.records import with_arms
-from rocksdb_tuner.operations.experiment.results import in_words, measured_arms, record_of
 from rocksdb_tuner.operations.rollout.history import comparisons, track_record
 from rocksdb_tuner.tests.present import experiment_samples as experiments
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.tests.present.experiment_samples import BEST, OBJECTIVE, OTHER
-
-
-def test_request_equals_the_plan() -> None:
-    planned = experiments.possible()
-    found = request_of(planned, 'client.admin', adopt=True)
-    assert found.plan is planned.plan
-    assert (found.who, found.actor, found.adopt) == ('osd/class:ssd', 'client.admin', True)
-    assert (found.objective, found.min_effect) == (planned.objective, planned.min_effect)
-    assert (found.max_duration_s, found.from_options) == (43200.0, planned.from_options)
-    assert (found.fill_s, found.release, found.workload) == (
-        planned.fill_s,
-        'pacific',
-        'rbd-small-write',
-    )
-
-
-def test_nothing_starts_without_a_plan() -> None:
-    with pytest.raises(OperationRefused, match='not possible here: 2 arms of 2') as error:
-        request_of(experiments.impossible(), 'client.admin', adopt=False)
-    assert error.value.errno == errno.EINVAL
 
 
 def test_bounded_effects_of_all_arms_are_evidence() -> None:

@@ -22,7 +22,6 @@ from .conftest import (
     ExperimentRun,
     changing,
     plan,
-    request,
 )
 
 
@@ -33,7 +32,7 @@ def in_leg(run: ExperimentRun) -> ExperimentState:
 
 
 def test_every_experiment_state_round_trips(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=2)))
+    run.begin(plan(blocks=2))
     while not run.now.recorded:
         run.tick()
         assert ExperimentStorage(run.store).load() == run.now
@@ -97,7 +96,7 @@ def test_blocks_are_stored_with_five_digits(run: ExperimentRun) -> None:
 
 
 def test_ended_experiment_is_restored_unchanged(run: ExperimentRun) -> None:
-    run.begin(request(plan(blocks=1)))
+    run.begin(plan(blocks=1))
     run.finish()
     run.tick()
     ended = run.now

@@ -310,5 +310,5 @@ def blocks_are_not_counted(patch: Patch) -> None:
 def restored_osds_are_measured(patch: Patch) -> None:
     patch.everywhere(
         measuring.measured_osds,
-        lambda state: (*state.request.plan.changed, *state.request.plan.controls),
+        lambda state: (*state.request.changed, *state.request.controls),
     )

@@ -44,7 +44,7 @@ _SETS = (ChaosEvent.SETS_OSD,)
 
 
 def _several(planned: Schedule) -> bool:
-    return len(planned.request.plan.arms) > 1
+    return len(planned.request.arms) > 1
 
 
 def _bad(planned: Schedule) -> bool:
@@ -64,8 +64,8 @@ def _paused_for_long(planned: Schedule) -> bool:
 def _slow_dropped(planned: Schedule) -> bool:
     """While another arm is measured further."""
     asked = planned.request
-    names = [arm.name for arm in asked.plan.arms]
-    long = asked.plan.blocks > 1 and asked.min_effect < 0.01
+    names = [arm.name for arm in asked.arms]
+    long = asked.blocks > 1 and asked.min_effect < 0.01
     return names == ['slow', 'same'] and long and planned.bad is None
 
 
@@ -84,7 +84,7 @@ MUTANTS = (
         'a control is changed, too',
         Rule.ONLY_PLANNED,
         lambda patch: faults.turns(
-            patch, lambda s, t: {**t, s.request.plan.controls[-1]: s.arms[0].name}
+            patch, lambda s, t: {**t, s.request.controls[-1]: s.arms[0].name}
         ),
     ),
     Mutant(

@@ -9,12 +9,13 @@ from enum import Enum
 from typing import NamedTuple, Optional
 
 from rocksdb_tuner.mgr.records import FailureDomain
-from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState, Stage
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 from rocksdb_tuner.tests.chaos.chaos_events import OF_THE_LOOP, ChaosEvent
 from rocksdb_tuner.tests.chaos.schedule import Moment as OfLeg
 from rocksdb_tuner.tests.chaos.schedule import moment_of
 from rocksdb_tuner.tests.chaos.topology import Shape, Spot, Topology, _groups, _pools
-from rocksdb_tuner.tests.operations.experiment.conftest import plan, request
+from rocksdb_tuner.tests.operations.experiment.conftest import plan
 
 #: Of rollouts alone, or of the loop above them.
 _NOT_HERE = OF_THE_LOOP | {
@@ -143,7 +144,7 @@ class Planned(NamedTuple):
 class Schedule:
     seed: str
     topology: Topology
-    request: ExperimentRequest
+    request: ExperimentPlan
     #: OSDs with an entry of their own before, and whether there is one for all of them.
     own: tuple[int, ...]
     shared: bool
@@ -157,8 +158,8 @@ class Schedule:
     def lines(self) -> Iterator[str]:
         """The schedule, for people."""
         yield f'seed {self.seed}: {self.topology}; own entries {self.own}, shared {self.shared}'
-        arms = {arm.name: arm.osds for arm in self.request.plan.arms}
-        yield f'arms {arms}, controls {self.request.plan.controls}'
+        arms = {arm.name: arm.osds for arm in self.request.arms}
+        yield f'arms {arms}, controls {self.request.controls}'
         yield f'bad arm {self.bad}, sampled every {self.sample_every_s:g} s, forgets={self.forgets}'
         for chain in self.events:
             yield '  ' + '; then '.join(map(str, chain))
@@ -179,11 +180,12 @@ def schedule(seed: str) -> Schedule:
         controls=controls,
         blocks=dice.choice((1, 2, 3)),
         settle_blocks=dice.choice((0, 1)),
+        min_effect=dice.choice((0.1, 0.0001)),
     )
     return Schedule(
         seed=seed,
         topology=topology,
-        request=request(planned, min_effect=dice.choice((0.1, 0.0001))),
+        request=planned,
         own=tuple(n for n in osds if dice.random() < 0.3) if dice.random() < 0.4 else (),
         shared=dice.random() < 0.3,
         sample_every_s=dice.choice((3.0, 6.0, 13.0)),

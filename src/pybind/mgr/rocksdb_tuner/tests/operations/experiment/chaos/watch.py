@@ -58,8 +58,8 @@ class Watch(Checks[Rule]):
         self._started: Optional[tuple[str, int]] = None
         self.before = self.cluster.entries_of()
         request = planned.request
-        self._strings = {arm.options: arm.name for arm in request.plan.arms}
-        self._columns = set(request.plan.changed)
+        self._strings = {arm.options: arm.name for arm in request.arms}
+        self._columns = set(request.changed)
         self._old = {n: self.cluster.runs(n) for n in self.cluster.osds}
         self.cluster.on_command = self.check
         world.on_takeover = self.taken_over
@@ -225,7 +225,7 @@ class Watch(Checks[Rule]):
         }
         self.require(Rule.ONLY_PLANNED, off <= self._columns, f'{off}')
         arms = Counter(self._strings[entries[f'osd.{n}']] for n in off)
-        most = max(len(arm.osds) for arm in self.planned.request.plan.arms)
+        most = max(len(arm.osds) for arm in self.planned.request.arms)
         self.require(Rule.ONLY_PLANNED, max(arms.values(), default=0) <= most, f'{arms}')
 
     def _watch_blocks(self) -> None:

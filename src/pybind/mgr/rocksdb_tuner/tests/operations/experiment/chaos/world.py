@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Callable, Optional
 
 from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.operations.experiment.announce import record_of
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
-from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState
-from rocksdb_tuner.operations.experiment.results import record_of
+from rocksdb_tuner.operations.experiment.records import ExperimentState
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
 from rocksdb_tuner.tests.chaos.schedule import Change, Delays, Loop
 from rocksdb_tuner.tests.chaos.schedule import Schedule as RolloutSchedule
@@ -65,8 +66,8 @@ class ExperimentWorld(World):
             self.experiment.observed(self.clients.newest, self.clock_s)
         self.pass_time(seconds)
 
-    def start_experiment(self, request: ExperimentRequest) -> None:
-        self.experiment.start('E1', request, self.clock_s)
+    def start_experiment(self, plan: ExperimentPlan) -> None:
+        self.experiment.start('E1', plan, 'client.admin', self.clock_s, adopt=False)
 
     def pause(self, actor: str) -> None:
         self.experiment.pause(actor, self.clock_s)

@@ -205,6 +205,30 @@ export interface Experiment {
   kind: 'experiment';
   /** Id of the experiment, as in history. */
   id: string;
+  /** Config mask of the group. */
+  who: string;
+  /** The judged signal that arms are expected to improve. */
+  signal: string;
+  /** Option string that the group runs. */
+  options_from: string;
+  /** Length of a block in seconds. */
+  block_s: number;
+  /** Maximum duration in seconds. */
+  max_duration_s: number;
+  /** OSDs that stay unchanged for comparison. */
+  controls: number[];
+  /** Smaller differences count as none. */
+  min_effect_percent: number;
+  /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
+  detectable_percent: number | null;
+  /** Smallest worsening that ends an arm within three blocks; null: unknown. */
+  unsafe_percent: number | null;
+  /** Planned duration in seconds, without waiting for gates; null: no plan. */
+  duration_s: number | null;
+  /** Planned restarts of OSDs, including the last; null: no plan. */
+  restarts: number | null;
+  /** Blocks of the baseline, and as many after the change; null: no plan. */
+  planned_blocks: number | null;
   /** Client that requested it. */
   actor: string;
   /** Whether the winner is applied to the group at the end. */
@@ -227,30 +251,6 @@ export interface Experiment {
   phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted';
   /** The compared option strings. */
   arms: ExperimentArm[];
-  /** Config mask of the group. */
-  who: string;
-  /** The judged signal that arms are expected to improve. */
-  signal: string;
-  /** Smaller differences count as none. */
-  min_effect_percent: number;
-  /** Maximum duration in seconds. */
-  max_duration_s: number;
-  /** Option string that the group runs. */
-  options_from: string;
-  /** OSDs that stay unchanged for comparison. */
-  controls: number[];
-  /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
-  detectable_percent: number | null;
-  /** Smallest worsening that ends an arm within three blocks; null: unknown. */
-  unsafe_percent: number | null;
-  /** Planned duration in seconds, without waiting for gates; null: no plan. */
-  duration_s: number | null;
-  /** Length of a block in seconds. */
-  block_s: number | null;
-  /** Planned restarts of OSDs, including the last; null: no plan. */
-  restarts: number | null;
-  /** Blocks of the baseline, and as many after the change; null: no plan. */
-  planned_blocks: number | null;
   /** Number of measured blocks. */
   blocks: number;
   /** Best arm; null: none, or not yet. */
@@ -327,22 +327,22 @@ export interface ExperimentPlan {
   who: string;
   /** The judged signal that arms are expected to improve. */
   signal: string;
-  /** Smaller differences count as none. */
-  min_effect_percent: number;
-  /** Maximum duration in seconds. */
-  max_duration_s: number;
   /** Option string that the group runs. */
   options_from: string;
+  /** Length of a block in seconds. */
+  block_s: number;
+  /** Maximum duration in seconds. */
+  max_duration_s: number;
   /** OSDs that stay unchanged for comparison. */
   controls: number[];
+  /** Smaller differences count as none. */
+  min_effect_percent: number;
   /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
   detectable_percent: number | null;
   /** Smallest worsening that ends an arm within three blocks; null: unknown. */
   unsafe_percent: number | null;
   /** Planned duration in seconds, without waiting for gates; null: no plan. */
   duration_s: number | null;
-  /** Length of a block in seconds. */
-  block_s: number | null;
   /** Planned restarts of OSDs, including the last; null: no plan. */
   restarts: number | null;
   /** Blocks of the baseline, and as many after the change; null: no plan. */
@@ -358,7 +358,7 @@ export interface ExperimentPlan {
   /** Always null. */
   ended: string | null;
   /** null if the experiment is possible. */
-  refusal: ExperimentRefusal | null;
+  refusal: Refusal | null;
   /** Risks, in sentences. */
   risk: string[];
   /** Limitations of the experiment, in sentences. */
@@ -367,16 +367,6 @@ export interface ExperimentPlan {
   gates: string[];
   /** Command that starts it. */
   command: string;
-}
-
-/** Why no experiment is possible, and the requirements. */
-export interface ExperimentRefusal {
-  /** The reason, as a phrase. */
-  reason: string;
-  /** Required size of the group; null: unknown, or none suffices. */
-  osds: number | null;
-  /** Required duration with these OSDs; null: unknown, or none suffices. */
-  duration_s: number | null;
 }
 
 /** The CRUSH bucket in which a placement group has at most one copy. */
@@ -883,6 +873,16 @@ export interface RecommendationInFull {
   difference: OptionDifference[] | null;
   /** Plan of the rollout; null if no rollout applies it. */
   plan: Steps | null;
+}
+
+/** Why no experiment is possible, and the requirements. */
+export interface Refusal {
+  /** The reason, as a phrase. */
+  reason: string;
+  /** Required size of the group; null: unknown, or none suffices. */
+  osds: number | null;
+  /** Required duration with these OSDs; null: unknown, or none suffices. */
+  duration_s: number | null;
 }
 
 /** A rollout, under way or the last one. */
