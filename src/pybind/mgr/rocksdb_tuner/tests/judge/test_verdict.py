@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Optional
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rocksdb_tuner.judge.evidence import Block, Evidence, Measured, measured
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdict
 from rocksdb_tuner.judge.signals import limits
-from rocksdb_tuner.judge.statistics import shift
-from rocksdb_tuner.judge.verdict import in_words, judge
-from rocksdb_tuner.observe.window import Latency, Window
+from rocksdb_tuner.judge.verdict import judge
 
 from .simulated import MEANS, RECORDINGS, Outcome, Trial, run, source
 
@@ -103,86 +98,11 @@ def test_change_of_all_osds_is_not_blamed_on_the_rollout() -> None:
     assert {of(judged, name).effect for name in EVENTS} == {Effect.UNCLEAR}
 
 
-def test_worsening_fails_with_its_size() -> None:
-    judged = judge(evidence(wobble(12), wobble(10, factor=1.3)))
-    assert judged.verdict is Verdict.WORSE
-    latency = of(judged, 'op_w_latency_ms')
-    assert latency.effect is Effect.WORSE
-    assert latency.change_percent == pytest.approx(30, abs=2)
-    assert latency.low_percent is not None
-    assert latency.high_percent is not None
-    assert latency.low_percent < 30 < latency.high_percent
-
-
-def test_improvement_passes_as_better() -> None:
-    judged = judge(evidence(wobble(12), wobble(10, factor=0.7)))
-    assert judged.verdict is Verdict.BETTER
-    assert of(judged, 'kv_sync_ms_per_txn').effect is Effect.BETTER
-
-
-def test_osd_without_writes_is_named_and_nothing_passes() -> None:
-    quiet = tuple(block(1.0, 1.0, None) for _ in range(12))
-    judged = judge(evidence(quiet, quiet))
-    assert judged.verdict is Verdict.NO_DATA
-    assert all(s.effect is Effect.UNCLEAR for s in judged.signals)
-    assert 'client write latency: at least 50 writes' in judged.missing[0]
-    assert judged.missing[0].endswith('found: osd.2 (0 before, 0 after)')
-
-
 def test_slow_drift_does_not_count_as_many_independent_values() -> None:
     def swinging(count: int, phase: float) -> tuple[Block, ...]:
         return tuple(block(math.exp(math.sin(phase + i / 4)), 1.0, 1.0) for i in range(count))
 
     assert judge(evidence(swinging(12, 0.0), swinging(12, 3.0))).verdict is Verdict.INCONCLUSIVE
-
-
-def grown_db(before_gb: float, after_gb: float) -> Judgement:
-    """Of a canary whose DB grows a third of the way through; those of its controls do not."""
-
-    def sized(used_gb: float) -> Block:
-        sizes = (used_gb, before_gb, before_gb)
-        return Block({n: Measured(1.0, 1.0, 1.0, gb * 1e9) for n, gb in enumerate(sizes)})
-
-    grown = (*(sized(before_gb) for _ in range(4)), *(sized(after_gb) for _ in range(8)))
-    return judge(evidence(tuple(sized(before_gb) for _ in range(12)), grown))
-
-
-def test_preallocated_logs_of_an_empty_osd_are_no_growth() -> None:
-    """Measured on 16.2.15: 0.09 GB with a write_buffer_size of 64 MiB, 0.31 GB with 256 MiB."""
-    judged = grown_db(0.09, 0.31)
-    assert judged.verdict is Verdict.NO_WORSE
-    assert of(judged, 'db_used_bytes').effect is Effect.SAME
-
-
-def test_doubled_db_beside_steady_ones_fails() -> None:
-    judged = grown_db(5.0, 10.0)
-    assert judged.verdict is Verdict.WORSE
-    assert of(judged, 'db_used_bytes').effect is Effect.WORSE
-    assert of(judged, 'op_w_latency_ms').effect is Effect.SAME
-
-
-def troubled(canary: Sequence[Optional[int]], controls: int = 0) -> tuple[Block, ...]:
-    """Blocks that differ in nothing but the canary's slow requests and those of its controls."""
-    return tuple(
-        Block({n: Measured(5.0, 3.0, 4.0, 5.0, controls if n else slow, 0) for n in range(3)})
-        for slow in canary
-    )
-
-
-def test_slow_requests_of_the_canary_alone_since_the_change_fail_it() -> None:
-    judged = judge(evidence(troubled([0] * 20), troubled([3, 0] * 10)))
-    assert judged.verdict is Verdict.WORSE
-    assert of(judged, 'slow_ops').effect is Effect.WORSE
-    assert of(judged, 'slow_ops').change_percent == pytest.approx(50.0)
-    assert of(judged, 'slow_commits').effect is Effect.SAME
-    assert 'spans with slow requests +50%' in in_words(judged)
-
-
-@pytest.mark.parametrize(('written', 'flushed'), [(None, None), (0, 0), (1, 1), (1 << 40, 1)])
-def test_flush_is_detected_by_bytes_written_to_sst_files(
-    written: Optional[int], flushed: Optional[int]
-) -> None:
-    assert measured(_window()._replace(bytes_written_sst=written), 7, 40).flushed == flushed
 
 
 def flushing(blocks: tuple[Block, ...], *flushed: Optional[float]) -> tuple[Block, ...]:
@@ -235,54 +155,6 @@ def test_expected_gain_is_awaited_until_detectable() -> None:
     assert judge(steady, promised='db_bytes_per_txn').verdict is Verdict.BETTER
 
 
-_VALUES = st.lists(st.floats(-5, 5), min_size=8, max_size=20)
-
-
-@given(_VALUES, _VALUES, st.floats(-3, 3))
-def test_a_shift_follows_what_is_added_and_keeps_its_width(
-    before: list[float], after: list[float], added: float
-) -> None:
-    plain, moved = shift(before, after, 2.0), shift(before, [v + added for v in after], 2.0)
-    assert moved.estimate == pytest.approx(plain.estimate + added, abs=1e-9)
-    assert (moved.half_width is None) == (plain.half_width is None)
-    if plain.half_width is not None:
-        assert moved.half_width == pytest.approx(plain.half_width, abs=1e-9)
-
-
-@given(_VALUES, _VALUES)
-def test_turning_time_round_turns_the_shift_round(before: list[float], after: list[float]) -> None:
-    assert shift(after, before, 2.0).estimate == pytest.approx(-shift(before, after, 2.0).estimate)
-
-
-def _window() -> Window:
-    return Window(
-        window_s=30.0,
-        kv_sync=Latency(0.05, 30),
-        kv_flush=None,
-        commit=Latency(0.5, 100),
-        op_w=40,
-        op_w_in_bytes=1,
-        op_w_latency=Latency(0.2, 40),
-        op_r=0,
-        op_r_out_bytes=0,
-        op_rw=0,
-        op_rw_in_bytes=0,
-        recovery_ops=0,
-        recovery_bytes=0,
-        bytes_written_wal=700,
-        bytes_written_sst=300,
-        bytes_written_slow=0,
-    )
-
-
 def test_worsening_without_a_flush_is_still_a_worsening() -> None:
     judged = judge(evidence(wobble(12), flushing(wobble(10, factor=1.3), *[0] * 10)))
     assert judged.verdict is Verdict.WORSE
-
-
-def test_latency_of_few_writes_is_unknown() -> None:
-    latency = _window().op_w_latency
-    assert latency is not None
-    writes = latency.operations
-    assert measured(_window(), 7, writes).op_w_latency_ms is not None
-    assert measured(_window(), 7, writes + 1).op_w_latency_ms is None

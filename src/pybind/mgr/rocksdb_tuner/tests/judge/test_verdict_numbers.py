@@ -7,6 +7,7 @@ explicit tolerance, a number must agree to one part in a million.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
@@ -20,8 +21,8 @@ from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured, measured
 from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdict
 from rocksdb_tuner.judge.signals import judged_signals, limits
-from rocksdb_tuner.judge.statistics import chance_of_as_many, shift
-from rocksdb_tuner.judge.verdict import harmless, in_words, judge, too_few_controls
+from rocksdb_tuner.judge.statistics import chance_of_as_many, critical, shift
+from rocksdb_tuner.judge.verdict import harmless, in_words, judge
 from rocksdb_tuner.observe.details import SlowEvents
 from rocksdb_tuner.observe.window import Latency, Window
 
@@ -514,11 +515,30 @@ def test_change_of_exactly_the_tolerance_is_no_change(
     assert (judged.verdict, judged.signals[0].effect) == (Verdict.NO_WORSE, Effect.SAME)
 
 
-# -- rates of errors, by simulation
+# -- the sequential test, which may be evaluated at any time
 
 
-def rate(found: Sequence[bool]) -> float:
-    return sum(found) / len(found)
+def test_no_degrees_of_freedom_give_no_evidence() -> None:
+    """Nothing is bounded by a spread that is not known."""
+    assert critical(0.05, 0, 8.0) is None
+
+
+def test_checks_at_every_value_do_not_raise_the_error_rate() -> None:
+    """Means of values without an effect, evaluated after each of 200."""
+    rng = random.Random(7)
+    crossed = 0
+    for _ in range(200):
+        total = squares = 0.0
+        for n in range(1, 201):
+            value = rng.gauss(0, 3)
+            total, squares = total + value, squares + value * value
+            least = critical(0.1, n - 1, 0.2 * n)
+            if least is not None:
+                deviation = math.sqrt(max(squares - total**2 / n, 1e-12) / (n - 1))
+                if abs(total) / math.sqrt(n) >= least * deviation:
+                    crossed += 1
+                    break
+    assert crossed <= 24
 
 
 # -- what a block is made of
@@ -550,6 +570,18 @@ def test_signal_per_transaction_needs_fifty_transactions(
     assert measured(window(op_w_latency=None), None, 10).op_w_latency_ms is None
     for lacks in ('bytes_written_wal', 'bytes_written_sst'):
         assert measured(window(**{lacks: None}), None, 50).db_bytes_per_txn is None
+
+
+@pytest.mark.parametrize(('written', 'flushed'), [(None, None), (0, 0), (1, 1), (1 << 40, 1)])
+def test_flush_is_detected_by_bytes_written_to_sst_files(
+    written: Optional[int], flushed: Optional[int]
+) -> None:
+    assert measured(window(bytes_written_sst=written), 7, 40).flushed == flushed
+
+
+def test_latency_of_few_writes_is_unknown() -> None:
+    assert measured(window(), None, 40).op_w_latency_ms is not None
+    assert measured(window(), None, 41).op_w_latency_ms is None
 
 
 def test_slow_commits_are_counted_from_the_first_to_the_last_report() -> None:
@@ -600,8 +632,9 @@ def test_verdict_text_has_the_cause_and_each_change_with_its_bounds() -> None:
 
 
 def test_too_few_controls_are_distinguished_from_none() -> None:
-    assert too_few_controls(0).cause == 'not judged: no controls'
-    assert too_few_controls(1).cause == 'not judged: too few controls'
+    for controls, cause in ((0, 'no controls'), (1, 'too few controls')):
+        judged = judge(of_signal(LATENCY, [steady(20)] * (1 + controls), 1, 10))
+        assert (judged.verdict, judged.cause) == (Verdict.INCONCLUSIVE, f'not judged: {cause}')
 
 
 def test_only_required_signals_are_reported_missing() -> None:
@@ -630,7 +663,9 @@ def test_idle_spans_of_enough_osds_at_once_are_counted_for_each_side() -> None:
 
 def test_certain_but_small_rise_of_events_is_no_worsening() -> None:
     assert verdict_on('slow_ops', judge(events(0, 72, 0, of=400))).effect is Effect.SAME
-    assert verdict_on('slow_ops', judge(events(0, 88, 0, of=400))).effect is Effect.WORSE
+    judged = judge(events(0, 88, 0, of=400))
+    assert verdict_on('slow_ops', judged).effect is Effect.WORSE
+    assert judged.verdict is Verdict.WORSE
 
 
 def test_many_verdicts_share_the_error_rate_of_events() -> None:
