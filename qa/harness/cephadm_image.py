@@ -51,8 +51,13 @@ RUN apt-get update -qq && \
  DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends \
  ceph-mgr-cephadm cephadm ceph-volume ceph-base lvm2 udev util-linux && apt-get clean
 RUN printf 'import multiprocessing\\nmultiprocessing.set_start_method("fork")\\n' \
- >> /etc/python3.14/sitecustomize.py
+ >> $(echo /etc/python3.*/sitecustomize.py)
 ENV CEPH_VOLUME_ALLOW_LOOP_DEVICES=1
+"""
+#: What ceph-mgr alone needs (releases.py), in its place: cephadm runs it by this name.
+_MGR = """\
+RUN install -D -t /opt/ceph-qa/bin /usr/bin/ceph-mgr && \
+ printf '#!/bin/sh\\n{environment} exec /opt/ceph-qa/bin/ceph-mgr "$@"\\n' > /usr/bin/ceph-mgr
 """
 _STORAGE = f"""\
 [storage]
@@ -139,7 +144,12 @@ class Podman:
 
 def ceph_image(release: Release) -> str:
     """The name of the image that daemons run, with a digest of all that it is made of."""
-    return f'localhost/ceph-qa/ceph:{_digest(_CEPH, str(chroot_build.recipe(release)))}'
+    return f'localhost/ceph-qa/ceph:{_digest(_recipe(release), str(chroot_build.recipe(release)))}'
+
+
+def _recipe(release: Release) -> str:
+    environment = ' '.join(f'{key}={value}' for key, value in release.mgr_environment.items())
+    return _CEPH + (_MGR.format(environment=environment) if environment else '')
 
 
 def host_image() -> str:
@@ -163,19 +173,19 @@ def ensure(release: Release, podman: Podman, progress: Progress) -> None:
         if not podman.has(ceph):
             space.require(podman.store, IMAGES_BYTES, 'an image of Ceph')
             with progress.step('make the image of Ceph for cephadm, once'):
-                _make_ceph(podman, root, ceph)
+                _make_ceph(podman, root, ceph, _recipe(release))
         if not podman.has(host):
             space.require(podman.store, IMAGES_BYTES, 'an image of a host')
             with progress.step('make the image of a host for cephadm, once'):
                 _make_host(podman, host)
 
 
-def _make_ceph(podman: Podman, root: Path, name: str) -> None:
+def _make_ceph(podman: Podman, root: Path, name: str, steps: str) -> None:
     with tempfile.TemporaryDirectory(prefix='ceph-qa-image-') as folder:
         base = f'{name}-chroot'
         _import(podman, root, base)
         recipe = Path(folder, 'Containerfile')
-        recipe.write_text(_CEPH)
+        recipe.write_text(steps)
         podman.run(
             'build', '-q', '--network=host', '--isolation=chroot', f'--build-arg=CHROOT={base}',
             '-f', str(recipe), '-t', name, folder, timeout_s=INSTALL_TIMEOUT_S,

@@ -164,8 +164,6 @@ def test_every_metric_that_the_page_names_is_served() -> None:
         assert any(pattern.fullmatch(one) for one in served), name
 
 
-#: From the files of an installation to an enabled module.
-COMMANDS_MAX = 4
 INSTALLING = (DOC / MANUAL / 'installing.rst').read_text()
 #: The ways of installing, and the commands that the manual counts for each.
 WAYS = re.findall(r'^   \* - `(.+)`_\n     - (\d+)$', INSTALLING, re.MULTILINE)
@@ -174,10 +172,9 @@ ENABLE = 'ceph mgr module enable rocksdb_tuner'
 
 def commands_to_install(way: str) -> list[str]:
     """Those of its section, and of the one that comes first."""
-    text = re.split(rf'\n{way}\n=+\n', INSTALLING)[1]
-    text = re.split(r'\n\S[^\n]*\n=+\n', text)[0]
+    text = re.split(r'\n\S[^\n]*\n=+\n', re.split(rf'\n{way}\n=+\n', INSTALLING)[1])[0]
     before = re.match(r'\nAfter `(.+)`_', text)
-    own = [session.command for session in sessions('installing', text)]
+    own = (session.command for session in sessions('installing', text))
     return [*(commands_to_install(before[1]) if before else ()), *own]
 
 
@@ -185,8 +182,8 @@ def test_enabling_takes_at_most_four_commands_however_it_is_installed() -> None:
     counted = {way: len(commands_to_install(way)) for way, _ in WAYS}
     assert counted == {way: int(count) for way, count in WAYS}
     assert len(counted) == 5
-    assert max(counted.values()) <= COMMANDS_MAX
+    assert max(counted.values()) <= 4
     # The one that is left enables it by a file
     assert [way for way in counted if ENABLE not in commands_to_install(way)] == ['Rook']
-    patch = (CHECKOUT / 'packaging/rook/cephcluster-patch.yaml').read_text()
-    assert '- name: rocksdb_tuner\n        enabled: true' in patch
+    patch = CHECKOUT / 'packaging/rook/cephcluster-patch.yaml'
+    assert '- name: rocksdb_tuner\n        enabled: true' in patch.read_text()

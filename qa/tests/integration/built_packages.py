@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from harness import Progress
+from harness.cephadm_image import Podman
 from harness.host import Host
 from harness.layout import CHECKOUT
 from harness.packages import install
@@ -49,6 +51,45 @@ def build() -> Packages:
     install(Host(), TOOLS, Progress())
     subprocess.run(['make', '-s', 'deb', 'rpm'], cwd=CHECKOUT, check=True)
     return Packages(VERSION, CHECKOUT / 'build/packages')
+
+
+def build_pyz(target: Path) -> None:
+    """The one file for clusters without the module, without the tab."""
+    subprocess.run(
+        [
+            *('make', '--old-file', f'{sys.prefix}/bin/tox', 'pyz', f'VENV={sys.prefix}'),
+            *('TAB_TO_INSTALL=', f'PYZ={target}'),
+        ],
+        cwd=CHECKOUT,
+        check=True,
+    )
+
+
+def unpacked(folder: Path) -> Path:
+    """The release tarball's folder, from which an image is built."""
+    subprocess.run(['make', '-s', 'dist'], cwd=CHECKOUT, check=True)
+    tarball = Packages(VERSION, CHECKOUT / 'build/packages').tarball
+    subprocess.run(['tar', '-xzf', str(tarball), '-C', str(folder)], check=True)
+    return folder / tarball.name.removesuffix('.tar.gz')
+
+
+def build_image(
+    podman: Podman,
+    context: Path,
+    base: str,
+    name: str,
+    recipe: str = 'packaging/image/Containerfile',
+) -> None:
+    """An image over another one, as the recipe says."""
+    podman.run(
+        'build', '-q', '--network=host', '--isolation=chroot', f'--build-arg=CEPH_IMAGE={base}',
+        '-f', str(context / recipe), '-t', name, str(context), timeout_s=300,
+    )  # fmt: skip
+
+
+def digest(podman: Podman, image: str) -> str:
+    """The name of an image by its digest."""
+    return podman.run('image', 'inspect', '-f', '{{index .RepoDigests 0}}', image).stdout.strip()
 
 
 def build_older(newer: Packages, folder: Path) -> Packages:

@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 
 import pytest
 
+from built_packages import build_pyz
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from manual.pages import pages
 from manual.sessions import TOOL, Session, missing, sessions, unlike
-from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.mgr.releases import CLICommand
 
@@ -130,14 +130,7 @@ def test_one_file_collects_and_reports_without_the_module(tuner: ModuleClient) -
     cluster = tuner.cluster
     target = cluster.layout.dir / 'rocksdb-tuner.pyz'
     outside, folder = cluster.host.outside(target), cluster.layout.dir / 'collected'
-    subprocess.run(
-        [
-            *('make', '--old-file', f'{sys.prefix}/bin/tox', 'pyz', f'VENV={sys.prefix}'),
-            *('TAB_TO_INSTALL=', f'PYZ={outside}'),
-        ],
-        cwd=CHECKOUT,
-        check=True,
-    )
+    build_pyz(outside)
     done = cluster.client.run(
         *('python3', str(target), 'collect', '--interval', '5', '--out', str(folder)), timeout_s=240
     )
