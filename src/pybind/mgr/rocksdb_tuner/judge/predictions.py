@@ -41,6 +41,10 @@ class Comparison(NamedTuple):
         'predicted correctly.',
     ]
 
+    @property
+    def held(self) -> Annotated[bool, 'Whether the measured change is in the predicted interval.']:
+        return self.predicted_low_percent <= self.measured_percent <= self.predicted_high_percent
+
 
 class Shows(NamedTuple):
     """The signal that a prediction is checked against; it need not be a judged signal."""
@@ -102,10 +106,10 @@ def _comparison(predicted: tuple[float, float], signal: SignalVerdict) -> Option
         return None
     low = measured if signal.low_percent is None else signal.low_percent
     high = measured if signal.high_percent is None else signal.high_percent
-    if predicted[0] <= high and low <= predicted[1]:
-        result = PredictionResult.RIGHT
-    elif measured * (predicted[0] + predicted[1]) > 0:
-        result = PredictionResult.DIRECTION
-    else:
-        result = PredictionResult.WRONG
+    missed = (
+        PredictionResult.DIRECTION
+        if measured * (predicted[0] + predicted[1]) > 0
+        else PredictionResult.WRONG
+    )
+    result = PredictionResult.RIGHT if predicted[0] <= high and low <= predicted[1] else missed
     return Comparison(signal.name, *predicted, measured, low, high, result)

@@ -23,7 +23,7 @@ from ..operations.history import HistoryRecord
 from ..operations.phases import Outcome, Phase
 from ..operations.rollout.admission import describe_left_behind
 from ..operations.rollout.announce import why_failed
-from ..operations.rollout.history import compared, track_record
+from ..operations.rollout.history import compared, reliability, track_record
 from ..operations.rollout.records import (
     Batch,
     Direction,
@@ -532,6 +532,14 @@ def history(records: Sequence[HistoryRecord]) -> str:
         return 'No changes yet.'
     return sections(
         paragraph(f'Track record: {track_record_line(track_record(records))}.'),
+        table(
+            (
+                Column('PREDICTED SIGNAL', lambda row: row[0]),
+                Column('COMPARED', lambda row: row[1], 'r'),
+                Column('IN 80% INTERVAL', lambda row: row[2], 'r'),
+            ),
+            reliability(records),
+        ),
         *map(_history_record, reversed(records)),
     )
 

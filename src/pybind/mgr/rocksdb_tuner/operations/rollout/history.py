@@ -29,10 +29,9 @@ from .storage import RolloutStorage, number_of
 def record_of(state: RolloutState) -> HistoryRecord:
     """The history record of the present state."""
     request = state.request
-    first = request.order[0]
     options_from, options_to = request.strings or (
-        state.before.by_id[first].value,
-        request.target_by_osd[first],
+        state.before.by_id[request.order[0]].value,
+        request.target_by_osd[request.order[0]],
     )
     return HistoryRecord(
         rollout_id=state.rollout_id,
@@ -94,8 +93,9 @@ class RolloutArchive:
 
 def _known(record: HistoryRecord, running: Optional[RolloutState]) -> HistoryRecord:
     """A change recorded as under way without a stored state has failed."""
-    is_running = running is not None and record.rollout_id == running.rollout_id
-    if record.outcome is not Outcome.WAITING or is_running:
+    if record.outcome is not Outcome.WAITING or (
+        running is not None and record.rollout_id == running.rollout_id
+    ):
         return record
     return replace(
         record,
@@ -131,6 +131,17 @@ class TrackRecord(NamedTuple):
     not_compared: int = 0
 
 
+def reliability(records: Iterable[HistoryRecord]) -> list[tuple[str, int, int]]:
+    """Of each signal, how often it was compared, and was in the predicted 80% interval.
+
+    Predictions are stored before the change, and compared when it has ended.
+    """
+    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    found = [(c.signal, c.held) for record in ended for c in comparisons(record)]
+    names = [name for name, _ in found]
+    return sorted({(name, names.count(name), found.count((name, True))) for name in names})
+
+
 def compared(record: HistoryRecord) -> Optional[Comparison]:
     """None without a prediction, or if the outcome is unknown."""
     return compared_with(record.predicted, record.judgement)
@@ -139,12 +150,11 @@ def compared(record: HistoryRecord) -> Optional[Comparison]:
 def comparisons(record: HistoryRecord) -> tuple[Comparison, ...]:
     """Of a change at most one, of an experiment one for each arm."""
     found = record.experiment
-    if found is None:
-        pairs = [compared(record)]
-    else:
-        pairs = [
-            compared_with(arm.predicted, _measured(found.objective, arm)) for arm in found.arms
-        ]
+    pairs = (
+        [compared(record)]
+        if found is None
+        else [compared_with(e.predicted, _measured(found.objective, e)) for e in found.arms]
+    )
     return tuple(pair for pair in pairs if pair is not None)
 
 
@@ -153,8 +163,7 @@ def _measured(objective: str, arm: Arm) -> Optional[Judgement]:
     if None in arm.percents:
         return None
     # The interval is what the prediction is compared with.
-    signal = SignalVerdict(objective, Effect.SAME, *arm.percents)
-    return Judgement(Verdict.NO_WORSE, (signal,))
+    return Judgement(Verdict.NO_WORSE, (SignalVerdict(objective, Effect.SAME, *arm.percents),))
 
 
 def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
@@ -168,9 +177,7 @@ def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
         right=results.count(PredictionResult.RIGHT),
         direction=results.count(PredictionResult.DIRECTION),
         wrong=results.count(PredictionResult.WRONG),
-        held=sum(
-            c.predicted_low_percent <= c.measured_percent <= c.predicted_high_percent for c in found
-        ),
+        held=sum(c.held for c in found),
         mean_width_percent=_mean(c.predicted_high_percent - c.predicted_low_percent for c in found),
         interval_score=_mean(
             interval_score(c.predicted_low_percent, c.predicted_high_percent, c.measured_percent)

@@ -11,7 +11,13 @@ from rocksdb_tuner.judge.predictions import PredictionResult
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.history import TrackRecord, compared, record_of, track_record
+from rocksdb_tuner.operations.rollout.history import (
+    TrackRecord,
+    compared,
+    record_of,
+    reliability,
+    track_record,
+)
 from rocksdb_tuner.tests.judge.test_predictions import AMPLIFICATION, IOPS, latency
 
 from .conftest import Run, set_profile
@@ -110,10 +116,18 @@ def _bytes(seen: SignalVerdict) -> SignalVerdict:
     return replace(seen, name='db_bytes_per_txn')
 
 
-def test_nothing_is_scored_without_a_comparison() -> None:
-    found = track_record([record(None, None)])
-    assert (found.held, found.mean_width_percent) == (0, None)
-    assert (found.interval_score, found.naive_interval_score) == (None, None)
+def test_reliability_counts_measured_values_in_the_interval_by_signal() -> None:
+    """What overlaps but lies outside is right, and yet not in the interval; nothing waits there."""
+    records = [
+        record(Predicted(AMPLIFICATION, -20.0, -10.0), _bytes(latency(-12.0, 1.0))),
+        record(Predicted(AMPLIFICATION, -20.0, -10.0), _bytes(latency(-22.0, 5.0))),
+        record(
+            Predicted(AMPLIFICATION, -20.0, -10.0), _bytes(latency(-12.0, 1.0)), Outcome.WAITING
+        ),
+        record(Predicted(IOPS, 0.0, 25.0), latency(-10.0, 1.0)),
+    ]
+    assert reliability(records) == [('db_bytes_per_txn', 2, 1), ('op_w_latency_ms', 1, 1)]
+    assert [c.held for r in records if (c := compared(r))] == [True, False, True, True]
 
 
 def test_unbounded_interval_has_no_score() -> None:

@@ -137,6 +137,8 @@ export interface Comparison {
   measured_high_percent: number | null;
   /** right: the intervals overlap; direction: they do not, but the direction was predicted correctly. */
   result: 'right' | 'direction' | 'wrong';
+  /** Whether the measured change is in the predicted interval. */
+  held: boolean;
 }
 
 /** Candidates of one group, and the choice. */
