@@ -84,11 +84,10 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         '/trend': views.show(
             'trend',
             trends_of(
-                [
-                    (osd, trend(osd, 0.72 if state == 'verdict' and osd == 0 else 1))
+                *(
+                    (osd, None, trend(osd, 0.72 if state == 'verdict' and osd == 0 else 1))
                     for osd in range(5)
-                ],
-                None,
+                )
             ),
         ),
     }

@@ -134,7 +134,7 @@ def trend(
         raise BadQuestionError(errno.EINVAL, 'specify either "osds" or "device_class"')
     if device_class is not None:
         found = trends.of_class(device_class)
-        return shown('trend', trends_of((), None if found is None else (device_class, found)))
+        return shown('trend', () if found is None else trends_of((None, device_class, found)))
     numbers = [osd_number(text) for text in str(osds).split(',')]
     if len(numbers) > TREND_OSDS_MAX:
         raise BadQuestionError(
@@ -143,8 +143,10 @@ def trend(
         )
     for number in numbers:
         facts_of(context.snapshot, number)
-    read = [(number, trends.of_osd(number)) for number in dict.fromkeys(numbers)]
-    return shown('trend', trends_of([(n, trend) for n, trend in read if trend is not None], None))
+    read = [(number, None, trends.of_osd(number)) for number in dict.fromkeys(numbers)]
+    return shown(
+        'trend', trends_of(*((n, of, trend) for n, of, trend in read if trend is not None))
+    )
 
 
 def growth(context: Context, osd_id: str) -> Answer:

@@ -337,15 +337,13 @@ def show(answer: RecommendationInFull) -> str:
     return sections(
         decision_text(r.decision, r.recommendation_id),
         fields(
-            (
-                ('Kind', r.kind.value),
-                ('Priority', r.priority.value),
-                ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
-                ('Option', _option(r)),
-                ('Current options', options_or_empty(r.options_from)),
-                ('New options', options_or_empty(r.options_to)),
-                (annex, r.annex),
-            )
+            ('Kind', r.kind.value),
+            ('Priority', r.priority.value),
+            ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
+            ('Option', _option(r)),
+            ('Current options', options_or_empty(r.options_from)),
+            ('New options', options_or_empty(r.options_to)),
+            (annex, r.annex),
         ),
         'Cannot compare the options: one of the strings is invalid.'
         if changes is None
@@ -468,15 +466,13 @@ def plan(answer: Plan) -> str:
     r = answer.recommendation
     return sections(
         fields(
-            (
-                ('Dry run', 'no changes were made'),
-                ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
-                ('Who', r.who),
-                ('Profile', profile_or_none(r.profile)),
-                ('Purpose', purpose(answer.steps.change.purpose)),
-                ('Risk', r.risk.value),
-                ('Option', _option(r)),
-            )
+            ('Dry run', 'no changes were made'),
+            ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
+            ('Who', r.who),
+            ('Profile', profile_or_none(r.profile)),
+            ('Purpose', purpose(answer.steps.change.purpose)),
+            ('Risk', r.risk.value),
+            ('Option', _option(r)),
         ),
         *_procedure(r, answer.steps),
         *_commands(r),
@@ -511,23 +507,21 @@ def _procedure(r: Advice, planned: Steps) -> Iterable[str]:
         'Procedure',
         fields(
             (
+                'OSDs',
                 (
-                    'OSDs',
-                    (
-                        f'{format_plural(len(r.osds), "OSD")}, one at a time, in {in_batches} of '
-                        f'at most one failure domain ({", ".join(sorted(kinds))})'
-                    ),
+                    f'{format_plural(len(r.osds), "OSD")}, one at a time, in {in_batches} of '
+                    f'at most one failure domain ({", ".join(sorted(kinds))})'
                 ),
-                ('Canary', _canary(r, planned)),
-                (
-                    'Batches',
-                    f'each soaks for {times_of(soak)} and is compared with OSDs that are not '
-                    f'changed yet; if inconclusive: {soak.inconclusive.value}'
-                    if soak and watched
-                    else None,
-                ),
-                ('Duration', f'about {duration} without waiting'),
-            )
+            ),
+            ('Canary', _canary(r, planned)),
+            (
+                'Batches',
+                f'each soaks for {times_of(soak)} and is compared with OSDs that are not '
+                f'changed yet; if inconclusive: {soak.inconclusive.value}'
+                if soak and watched
+                else None,
+            ),
+            ('Duration', f'about {duration} without waiting'),
         ),
     )
     yield table(_BATCHES, batches, limit=ROWS, rest='--format json-pretty')

@@ -311,13 +311,11 @@ def experiment_plan(plan: FoundPlan) -> str:
     possible = plan.refusal is None
     return sections(
         fields(
-            (
-                ('Experiment', 'not started'),
-                ('Who', plan.who),
-                ('Signal', _signal(plan.objective)),
-                ('Plan', plan_summary(plan)),
-                *(_precision(plan) if plan.refusal is None else _required(plan, plan.refusal)),
-            )
+            ('Experiment', 'not started'),
+            ('Who', plan.who),
+            ('Signal', _signal(plan.objective)),
+            ('Plan', plan_summary(plan)),
+            *(_precision(plan) if plan.refusal is None else _required(plan, plan.refusal)),
         ),
         table(_ARMS, plan.arms),
         titled('Changed options', joined(*(_changes(plan, arm) for arm in plan.arms))),
@@ -402,23 +400,21 @@ def experiment(state: ExperimentState) -> str:
     others = [(signal_title(e.signal), one.arm.name, e) for one in arms for e in one.effect]
     return sections(
         fields(
+            ('Experiment', state.experiment_id),
+            ('Who', request.who),
+            ('Signal', _signal(goal)),
+            ('Started by', state.actor),
+            ('Phase', state.phase.value),
+            ('Paused', None if ended else state.paused_reason),
+            ('Failure', state.failure),
+            ('Result' if ended else 'Progress', summary_of(state)),
+            ('Controls', f'osd.{format_ids(request.controls)} (unchanged)'),
+            ('Started', format_time(state.started_s) or UNKNOWN),
+            ('Ended', (format_time(state.ended_s) or UNKNOWN) if ended else None),
             (
-                ('Experiment', state.experiment_id),
-                ('Who', request.who),
-                ('Signal', _signal(goal)),
-                ('Started by', state.actor),
-                ('Phase', state.phase.value),
-                ('Paused', None if ended else state.paused_reason),
-                ('Failure', state.failure),
-                ('Result' if ended else 'Progress', summary_of(state)),
-                ('Controls', f'osd.{format_ids(request.controls)} (unchanged)'),
-                ('Started', format_time(state.started_s) or UNKNOWN),
-                ('Ended', (format_time(state.ended_s) or UNKNOWN) if ended else None),
-                (
-                    'Winner is',
-                    'applied to the group' if state.adopt else 'recommended, not applied',
-                ),
-            )
+                'Winner is',
+                'applied to the group' if state.adopt else 'recommended, not applied',
+            ),
         ),
         table(columns, arms),
         titled(

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, Optional, TypeVar, Union
+from enum import Enum
+from itertools import zip_longest
+from typing import Any, Generic, Literal, Optional, TypeVar, Union
 
-from prettytable import PrettyTable
-
-from ..units import UNKNOWN
-
-try:
-    from wcwidth import wcswidth
-except ImportError:
-    # prettytable before 1.0, which older distributions ship, has its own function.
-    from prettytable import _str_block_width as wcswidth  # type: ignore[attr-defined, no-redef]
+from ..units import (
+    UNKNOWN,
+    format_bytes,
+    format_bytes_rate,
+    format_count,
+    format_count_rate,
+    format_duration,
+    format_ms,
+    format_percent,
+    format_ratio,
+)
 
 #: The width of all output: that of a terminal, like most of Ceph's.
 WIDTH = 80
@@ -29,22 +34,62 @@ _ELLIPSIS = '...'
 _ERROR_MAX_CHARS = 4000
 #: The minimum width of a column of text; titles are always whole.
 _MIN_WIDTH = 12
+#: How numbers are shown, by the end of the field's name, which has the unit; the first that fits.
+_FORMATS = (
+    (('bytes_per_s',), format_bytes_rate),
+    (('per_s', 'iops'), format_count_rate),
+    (('_amp', 'per_client_byte'), format_ratio),
+    (('_busy', 'share', 'confidence'), format_percent),
+    (('ms',), format_ms),
+    (('bytes', 'bytes_avg', 'bytes_per_write_op'), format_bytes),
+    (('_s',), format_duration),
+)
 
 Row = TypeVar('Row')
+
+
+def value_at(record: Any, path: str) -> Any:
+    """A field such as "signals.kv_sync_ms"; None if a record on the way is."""
+    for name in path.split('.'):
+        record = None if record is None else getattr(record, name)
+    return record
+
+
+def shown(record: Any, path: str) -> str:
+    """A field in its unit, such as "0.73 ms" for "signals.kv_sync_ms"; "-" if it is unknown."""
+    value = value_at(record, path)
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, bool):
+        return 'yes' if value else 'no'
+    if isinstance(value, (int, float)):
+        known = (form for ends, form in _FORMATS if path.endswith(ends))
+        return next(known, str if isinstance(value, int) else format_count)(value)
+    return UNKNOWN if value is None else str(value)
+
+
+def filled(template: str, record: Any) -> str:
+    """``template`` with fields of ``record`` in place of their names in braces."""
+    return re.sub(r'\{([\w.]+)\}', lambda match: shown(record, match[1]), template)
 
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
     """A column: numbers are right-aligned, text is left-aligned; a cell of None is unknown.
 
-    In a table that is too wide, columns are omitted, the highest ``omit`` first (0: never). If that
-    does not suffice, texts are continued on the next line: nothing is cut.
+    A cell is the name of a field, or made of the row. In a table that is too wide, columns are
+    omitted, the highest ``omit`` first (0: never). If that does not suffice, texts are continued on
+    the next line: nothing is cut.
     """
 
     title: str
-    cell: Callable[[Row], Union[str, int, None]]
+    cell: Union[str, Callable[[Row], Union[str, int, None]]]
     align: Literal['l', 'r'] = 'l'
     omit: int = 0
+
+    def text(self, row: Row) -> str:
+        found = shown(row, self.cell) if isinstance(self.cell, str) else self.cell(row)
+        return UNKNOWN if found is None else clean(str(found))
 
 
 def table(
@@ -59,49 +104,43 @@ def table(
     Empty without rows; a line below it counts those beyond the ``limit``, which ``rest`` shows.
     """
     found = list(rows)
-    cells = [[_cell(column.cell(row)) for column in columns] for row in found[:limit]]
+    cells = [[column.text(row) for column in columns] for row in found[:limit]]
     if not cells:
         return ''
-    widths = [
-        max(display_width(text) for text in (column.title, *(row[number] for row in cells)))
-        for number, column in enumerate(columns)
-    ]
-    shown = list(range(len(columns)))
-    while _excess(widths, shown, indent) > 0:
-        number = max(shown, key=lambda n: columns[n].omit)
-        if not columns[number].omit:
-            break
-        shown.remove(number)
-    _narrow([column.title for column in columns], widths, shown, _excess(widths, shown, indent))
-    drawn = PrettyTable([columns[number].title for number in shown], border=False)
-    drawn.left_padding_width = 0
-    drawn.right_padding_width = _GAP
-    for number in shown:
-        drawn.align[columns[number].title] = columns[number].align
+    cells.insert(0, [column.title for column in columns])
+    widths = [max(map(display_width, texts)) for texts in zip(*cells)]
+    columns_shown = _fitted(columns, widths, indent)
+    lines = []
     for row in cells:
-        drawn.add_row(['\n'.join(_wrapped(row[n], widths[n])) for n in shown])
-    lines = [(' ' * indent + line).rstrip() for line in drawn.get_string().split('\n')]
-    more = len(found) - len(cells)
+        wrapped = (_wrapped(row[n], widths[n]) for n in columns_shown)
+        for parts in zip_longest(*wrapped, fillvalue=''):
+            aligned = (_aligned(t, widths[n], columns[n]) for n, t in zip(columns_shown, parts))
+            lines.append(' ' * indent + (' ' * _GAP).join(aligned).rstrip())
+    more = len(found) - len(cells) + 1
     return '\n'.join((*lines, f'... {more:,} more: {rest}') if more else lines)
 
 
-def _cell(value: Union[str, int, None]) -> str:
-    return UNKNOWN if value is None else clean(str(value))
+def _aligned(text: str, width: int, column: Column[Any]) -> str:
+    blanks = ' ' * (width - display_width(text))
+    return blanks + text if column.align == 'r' else text + blanks
 
 
-def _excess(widths: Sequence[int], shown: Sequence[int], indent: int) -> int:
-    return indent + sum(widths[n] for n in shown) + _GAP * (len(shown) - 1) - WIDTH
+def _fitted(columns: Sequence[Column[Any]], widths: list[int], indent: int) -> Sequence[int]:
+    """The numbers of the columns that fit; if none may be omitted, the widest become narrower."""
+    kept = list(range(len(columns)))
 
+    def excess() -> int:
+        return indent + sum(widths[n] for n in kept) + _GAP * (len(kept) - 1) - WIDTH
 
-def _narrow(titles: Sequence[str], widths: list[int], shown: Sequence[int], excess: int) -> None:
-    """Take ``excess`` from the widest of the ``shown`` columns; titles stay whole."""
+    while excess() > 0 and any(columns[n].omit for n in kept):
+        kept.remove(max(kept, key=lambda n: columns[n].omit))
     for least in (_MIN_WIDTH, 1):
-        while excess > 0:
-            wider = [n for n in shown if widths[n] > max(display_width(titles[n]), least)]
-            if not wider:
-                break
-            widths[max(wider, key=lambda n: widths[n])] -= 1
-            excess -= 1
+        wider = kept
+        while wider and excess() > 0:
+            wider = [n for n in kept if widths[n] > max(display_width(columns[n].title), least)]
+            if wider:
+                widths[max(wider, key=lambda n: widths[n])] -= 1
+    return kept
 
 
 def screen(text: str, flag: str = '--all') -> str:
@@ -124,18 +163,15 @@ def paragraph(text: str, indent: int = 0, first: str = '') -> str:
     first = clean(first)
     width = WIDTH - max(indent, display_width(first))
     lines = list(_wrapped(clean(text), width)) or ['']
-    lead = first + ' ' * (indent - display_width(first))
-    return '\n'.join(
-        ((lead if number == 0 else ' ' * indent) + line).rstrip()
-        for number, line in enumerate(lines)
-    )
+    lines[0] = first + ' ' * (indent - display_width(first)) + lines[0]
+    return '\n'.join([lines[0].rstrip(), *(' ' * indent + line for line in lines[1:])])
 
 
-def fields(pairs: Iterable[tuple[str, Optional[str]]], indent: int = 0) -> str:
+def fields(*pairs: tuple[str, Optional[str]], indent: int = 0) -> str:
     """Labels with values, one per line: "Mode:      recommend"; omitted without a value."""
-    shown = [(f'{" " * indent}{label}:', text) for label, text in pairs if text is not None]
-    width = max((len(label) for label, _ in shown), default=0) + 2
-    return '\n'.join(paragraph(text, width, label) for label, text in shown)
+    given = [(f'{" " * indent}{label}:', text) for label, text in pairs if text is not None]
+    width = max((len(label) for label, _ in given), default=0) + 2
+    return '\n'.join(paragraph(text, width, label) for label, text in given)
 
 
 def joined(*parts: Optional[str], by: str = '\n') -> str:
@@ -201,50 +237,42 @@ def shown_error(text: str) -> str:
 
 def harmless(text: str) -> str:
     """Plain output that is safe for a terminal, even if a table missed a control character."""
-    lines = text.split('\n')
-    if all(line.isprintable() for line in lines):
-        return text
-    return '\n'.join(clean(line) for line in lines)
+    return '\n'.join(line if line.isprintable() else clean(line) for line in text.split('\n'))
 
 
 def display_width(text: str) -> int:
-    """The display width of a clean ``text``, as prettytable counts it."""
-    return len(text) if text.isascii() else wcswidth(text)
+    """The display width of a clean ``text``."""
+    return len(text) if text.isascii() else sum(map(_width, text))
 
 
-def _cut(text: str, width: int) -> str:
-    """The longest prefix of ``text`` that fits ``width`` columns."""
-    if text.isascii():
-        return text[:width]
-    end = 0
-    while end < len(text) and display_width(text[: end + 1]) <= width:
-        end += 1
-    return text[:end]
+def _width(character: str) -> int:
+    if unicodedata.category(character) in {'Mn', 'Me'}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in 'WF' else 1
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
     """Lines of at most ``width`` columns, broken at spaces, else after commas, else anywhere."""
     line = ''
     for word in text.split():
-        joined = f'{line} {word}' if line else word
-        if display_width(joined) <= width:
-            line = joined
-            continue
-        if line:
-            yield line
-        *full, line = _pieces(word, width)
-        yield from full
+        longer = f'{line} {word}' if line else word
+        if display_width(longer) > width:
+            if line:
+                yield line
+            *full, longer = _pieces(word, width)
+            yield from full
+        line = longer
     if line:
         yield line
 
 
-def _pieces(word: str, width: int) -> list[str]:
-    pieces = []
-    while display_width(word) > width:
+def _pieces(word: str, width: int) -> Iterator[str]:
+    piece = ''
+    for character in word:
         # A character that is wider than the column gets its own line.
-        fitting = _cut(word, width) or word[0]
-        comma = fitting.rfind(',')
-        piece = fitting[: comma + 1] if comma > 0 else fitting
-        pieces.append(piece)
-        word = word.removeprefix(piece)
-    return [*pieces, word]
+        if piece and display_width(piece + character) > width:
+            end = piece.rfind(',') + 1 or len(piece)
+            yield piece[:end]
+            piece = piece[end:]
+        piece += character
+    yield piece

@@ -29,7 +29,18 @@ from ..units import (
     format_percent,
     format_ratio,
 )
-from .layout import Column, bullets, fields, joined, paragraph, sections, table, titled
+from .layout import (
+    Column,
+    bullets,
+    fields,
+    filled,
+    joined,
+    paragraph,
+    sections,
+    shown,
+    table,
+    titled,
+)
 from .phrases import changes_table, estimated, objects_written_to
 
 _Inputs = Annotated[
@@ -78,16 +89,9 @@ class Derived:
 
 
 def model_of(answer: TreeAnswer) -> Model:
-    model, known = answer.model, calibration()
-    return Model(
-        answer,
-        answer.situation,
-        model.assumptions,
-        model.levels,
-        model,
-        known.formulas,
-        known.source,
-    )
+    model, known, inputs = answer.model, calibration(), answer.situation
+    assumed = model.assumptions
+    return Model(answer, inputs, assumed, model.levels, model, known.formulas, known.source)
 
 
 def derived_of(derived: Derivation) -> Derived:
@@ -107,13 +111,12 @@ _LIMITED = {
     'max_total_wal_size': 'max_total_wal_size',
     'memtables': 'not limited, 8 x all memtables =',
 }
-_YES_NO = {True: 'yes', False: 'no', None: UNKNOWN}
 #: Higher levels are never filled in practice.
 _LEVELS_SHOWN = 5
 _FAMILIES: Sequence[Column[ColumnFamilyModel]] = (
-    Column('COLUMN FAMILY', lambda c: c.name),
-    Column('SHARDS', lambda c: c.shards, 'r', omit=1),
-    Column('MEMTABLE', lambda c: format_bytes(c.write_buffer_bytes), 'r'),
+    Column('COLUMN FAMILY', 'name'),
+    Column('SHARDS', 'shards', 'r', omit=1),
+    Column('MEMTABLE', 'write_buffer_bytes', 'r'),
     Column(
         'FLUSH OF', lambda c: f'{c.min_write_buffer_number_to_merge} of {c.max_write_buffer_number}'
     ),
@@ -121,105 +124,78 @@ _FAMILIES: Sequence[Column[ColumnFamilyModel]] = (
 )
 #: For a known workload.
 _FLUSHES: Sequence[Column[ColumnFamilyModel]] = (
-    Column('SHARE', lambda c: format_percent(c.share), 'r', omit=3),
+    Column('SHARE', 'share', 'r', omit=3),
     Column('EXPECTED', lambda c: _bytes(c.expected_flush_bytes), 'r'),
-    Column('FLUSHED BY', lambda c: c.flushed_by),
+    Column('FLUSHED BY', 'flushed_by'),
     Column('LEVEL 0 FILE', lambda c: _bytes(c.level0_file_bytes), 'r', omit=5),
     Column('KEYS', lambda c: format_count(c.keys_per_flush), 'r', omit=4),
-    Column('EVERY', lambda c: format_duration(c.flush_every_s), 'r'),
+    Column('EVERY', 'flush_every_s', 'r'),
 )
 _LEVELS: Sequence[Column[Level]] = (
-    Column('LEVEL', lambda level: level.number, 'r'),
-    Column('TARGET', lambda level: format_bytes(level.target_bytes), 'r'),
-    Column('UP TO HERE', lambda level: format_bytes(level.cumulative_bytes), 'r'),
-    Column('WITH LEVEL 0', lambda level: format_bytes(level.cumulative_with_level0_bytes), 'r'),
-    Column('ON DB DEVICE', lambda level: _YES_NO[level.on_db_device]),
+    Column('LEVEL', 'number', 'r'),
+    Column('TARGET', 'target_bytes', 'r'),
+    Column('UP TO HERE', 'cumulative_bytes', 'r'),
+    Column('WITH LEVEL 0', 'cumulative_with_level0_bytes', 'r'),
+    Column('ON DB DEVICE', 'on_db_device'),
 )
 
 
 def _bytes(found: Optional[Estimate]) -> Optional[str]:
-    return None if found is None else format_bytes(found.value)
+    return format_bytes(found.value) if found else None
 
 
 def tree(answer: TreeAnswer) -> str:
     """WAL, memory, flushes, levels and amplification."""
     model = answer.model
+    levels = model.levels.levels[:_LEVELS_SHOWN]
+    profile = ('Profile', answer.profile or 'no known profile')
     return sections(
-        fields(
-            (
-                *_about(answer.situation),
-                ('Profile', answer.profile or 'no known profile'),
-                *_summary(model),
-            )
-        ),
+        fields(*_about(answer.situation), profile, *_summary(model)),
         titled('Column families', _families(model.column_families)),
-        titled(
-            'Levels of each column family',
-            table(_LEVELS, model.levels.levels[:_LEVELS_SHOWN], indent=2),
-        ),
-        titled('DB device', fields(_device(model.db_device), indent=2) if model.db_device else ''),
+        titled('Levels of each column family', table(_LEVELS, levels, indent=2)),
+        titled('DB device', _device(model.db_device) if model.db_device else ''),
         titled('Assumptions', bullets(model.assumptions)),
         'Formulas and sources: --format json-pretty.',
     )
 
 
-def _about(situation: Situation) -> Iterable[tuple[str, Optional[str]]]:
-    release, objects = situation.release, situation.objects
-    yield 'OSD', None if situation.osd_id is None else f'osd.{situation.osd_id}'
-    yield 'Release', f'{release.label}, RocksDB {release.rocksdb_version}'
-    yield 'Workload', UNKNOWN if situation.workload is None else situation.workload.value
-    yield 'Objects written to', objects_written_to(objects) if objects else None
+def _about(situation: Situation) -> Sequence[tuple[str, Optional[str]]]:
+    osd_id, objects = situation.osd_id, situation.objects
+    return (
+        ('OSD', None if osd_id is None else f'osd.{osd_id}'),
+        ('Release', filled('{release.label}, RocksDB {release.rocksdb_version}', situation)),
+        ('Workload', shown(situation, 'workload')),
+        ('Objects written to', objects_written_to(objects) if objects else None),
+    )
 
 
 def _summary(model: TreeModel) -> Iterable[tuple[str, Optional[str]]]:
-    wal, memtables, levels = model.wal, model.memtables, model.levels
-    fits = 'fits' if wal.fits_device else 'does NOT fit'
-    yield (
-        'WAL',
-        joined(
-            f'{_LIMITED[wal.limited_by]} {format_bytes(wal.limit_bytes)}, '
-            f'{estimated(wal.device_bytes, format_bytes)} on the device',
-            None
-            if wal.fits_device is None
-            else f'{fits} its {format_bytes(wal.device_total_bytes)}',
-            None if wal.fill_s is None else f'full in {format_duration(wal.fill_s)}',
-            by='; ',
-        ),
+    wal, memtables, levels, found = model.wal, model.memtables, model.levels, model.amplification
+    room = f'{"fits" if wal.fits_device else "does NOT fit"} its {shown(wal, "device_total_bytes")}'
+    on_device = f'{estimated(wal.device_bytes, format_bytes)} on the device'
+    text = joined(
+        f'{_LIMITED[wal.limited_by]} {format_bytes(wal.limit_bytes)}, {on_device}',
+        None if wal.fits_device is None else room,
+        None if wal.fill_s is None else f'full in {format_duration(wal.fill_s)}',
+        by='; ',
     )
+    yield 'WAL', text
     share, by = memtables.share_of_memory_target, memtables.bounded_by
+    text = joined(
+        f'at most {estimated(memtables.bounded_bytes, format_bytes)}, bounded by {by}',
+        None if share is None else f'{format_percent(share)} of the memory target',
+        by='; ',
+    )
     by_number = f' ({format_bytes(memtables.ceiling_bytes)} by their number alone)'
-    yield (
-        'Memtables',
-        joined(
-            f'at most {estimated(memtables.bounded_bytes, format_bytes)}, bounded by {by}',
-            None if share is None else f'{format_percent(share)} of the memory target',
-            by='; ',
-        )
-        + ('' if by == 'max_write_buffer_number' else by_number),
-    )
-    yield (
-        'Level 0',
-        (
-            f'{levels.level0_files} files, {format_bytes(levels.level0_bytes)}: '
-            f'{format_ratio(levels.level0_to_level1)} of level 1'
-        ),
-    )
-    yield (
-        'Background',
-        joined(
-            f'at most {model.background_flushes} concurrent flushes',
-            f'{model.background_compactions} compactions',
-            None if model.cores is None else f'on {model.cores} cores',
-            by=', ',
-        ),
-    )
-    found = model.amplification
+    yield 'Memtables', text + ('' if by == 'max_write_buffer_number' else by_number)
+    size = f'{format_bytes(levels.level0_bytes)}: {format_ratio(levels.level0_to_level1)}'
+    yield 'Level 0', f'{levels.level0_files} files, {size} of level 1'
+    jobs = 'at most {background_flushes} concurrent flushes, {background_compactions} compactions'
+    yield 'Background', filled(jobs + (', on {cores} cores' if model.cores else ''), model)
     parts = ''
     if found.flushes is not None and found.compactions is not None:
-        parts = (
-            f': for each byte in the WAL flushes write {format_ratio(found.flushes)}, '
-            f'compactions {format_ratio(found.compactions)}'
-        )
+        flushes, compactions = format_ratio(found.flushes), format_ratio(found.compactions)
+        parts = f': for each byte in the WAL flushes write {flushes}, compactions {compactions}'
     yield 'Write amplification', estimated(found.write, format_ratio) + parts
     if model.kv_sync_time is not None:
         time = estimated(model.kv_sync_time, format_ratio)
@@ -238,10 +214,8 @@ def _cpu(cpu: CpuModel) -> str:
         ('compression', cpu.compression_us_per_wal_kib),
     )
     named = ', '.join(f'{name} {_micros(part)}' for name, part in parts if part)
-    return (
-        f'{estimated(cpu.us_per_wal_kib, _micros)} per KiB in the WAL ({named}), '
-        f'{estimated(cpu.us_per_write, _micros)} per write'
-    )
+    whole, each = (estimated(n, _micros) for n in (cpu.us_per_wal_kib, cpu.us_per_write))
+    return f'{whole} per KiB in the WAL ({named}), {each} per write'
 
 
 def _micros(microseconds: Optional[float]) -> str:
@@ -252,28 +226,31 @@ def _families(families: Sequence[ColumnFamilyModel]) -> str:
     """With the accuracy of what is known of flushes."""
     if all(family.share is None for family in families):
         return table(_FAMILIES, families, indent=2)
-    errors = (
-        f'{words} {quantity.low:.2f} to {quantity.high:.2f}'
+    known = calibration().quantities
+    errors = ', '.join(
+        f'{words} {known[name].low:.2f} to {known[name].high:.2f}'
         for words, name in (
             ('full flushes', 'full_flush_bytes'),
             ('flushes by the WAL', 'early_flush_bytes'),
             ('level 0 files', 'level0_file_bytes'),
         )
-        for quantity in [calibration().quantities[name]]
     )
-    accuracy = f'Measured over predicted, in 80% of the comparisons: {", ".join(errors)}.'
+    accuracy = f'Measured over predicted, in 80% of the comparisons: {errors}.'
     return joined(table((*_FAMILIES, *_FLUSHES), families, indent=2), paragraph(accuracy, 2))
 
 
-def _device(device: DbDeviceModel) -> Iterable[tuple[str, str]]:
+def _device(device: DbDeviceModel) -> str:
     last = 'no level' if device.last_level is None else f'level {device.last_level}'
     if device.levels_bytes == 0 and device.extra_bytes == device.usable_bytes:
         last = 'no level: files are placed there while there is room'
-    yield 'Usable', f'{format_bytes(device.usable_bytes)} of {format_bytes(device.total_bytes)}'
-    yield 'Last full level', f'{last} ({format_bytes(device.levels_bytes)} with level 0)'
-    yield 'Usable by higher levels', f'{format_bytes(device.extra_bytes)} ({device.policy})'
-    yield 'Unusable', format_bytes(device.unused_bytes)
-    yield 'Data fits', _YES_NO[device.holds_data]
+    return fields(
+        ('Usable', filled('{usable_bytes} of {total_bytes}', device)),
+        ('Last full level', f'{last} ({format_bytes(device.levels_bytes)} with level 0)'),
+        ('Usable by higher levels', filled('{extra_bytes} ({policy})', device)),
+        ('Unusable', shown(device, 'unused_bytes')),
+        ('Data fits', shown(device, 'holds_data')),
+        indent=2,
+    )
 
 
 def derivation(derived: Derivation) -> str:
@@ -281,11 +258,9 @@ def derivation(derived: Derivation) -> str:
     nearest = derived.nearest
     return sections(
         fields(
-            (
-                *_about(derived.situation),
-                ('Options', derived.options),
-                ('Profile', derived.equals or f'no known profile; the nearest is {nearest}'),
-            )
+            *_about(derived.situation),
+            ('Options', derived.options),
+            ('Profile', derived.equals or f'no known profile; the nearest is {nearest}'),
         ),
         titled('Differences', changes_table(derived.differences, nearest.upper(), 'DERIVED')),
         titled('Choices', joined(*map(_choice, derived.choices))),

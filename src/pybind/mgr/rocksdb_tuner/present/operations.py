@@ -454,22 +454,20 @@ def _rollout(state: RolloutState) -> str:
     )
     return sections(
         fields(
-            (
-                ('Rollout', state.rollout_id),
-                ('Recommendation', f'{request.recommendation_id} ({request.kind.value})'),
-                ('Who', request.who),
-                ('Option', request.option),
-                ('Started by', request.actor),
-                ('Purpose', purpose(request.purpose)),
-                ('Phase', phase_of(state)),
-                ('Paused', state.paused_reason),
-                ('Failure', state.failure),
-                ('Not restored', describe_left_behind(state) if under_way else None),
-                ('Last error', state.last_error if under_way else None),
-                *_verdicts(state),
-                *_times(state),
-                ('Progress', progress_of(state)),
-            )
+            ('Rollout', state.rollout_id),
+            ('Recommendation', f'{request.recommendation_id} ({request.kind.value})'),
+            ('Who', request.who),
+            ('Option', request.option),
+            ('Started by', request.actor),
+            ('Purpose', purpose(request.purpose)),
+            ('Phase', phase_of(state)),
+            ('Paused', state.paused_reason),
+            ('Failure', state.failure),
+            ('Not restored', describe_left_behind(state) if under_way else None),
+            ('Last error', state.last_error if under_way else None),
+            *_verdicts(state),
+            *_times(state),
+            ('Progress', progress_of(state)),
         ),
         table(columns, rows),
     )
@@ -563,7 +561,7 @@ def _history_record(record: HistoryRecord) -> str:
             f'{format_time(record.time_s) or UNKNOWN} {record.rollout_id} {record.who} '
             f'{record.outcome.value}, started by {record.actor}'
         ),
-        fields((*pairs, ('Reason', record.reason)), indent=4),
+        fields(*pairs, ('Reason', record.reason), indent=4),
     )
 
 
@@ -602,18 +600,16 @@ def _campaign(state: CampaignState, waits_for: Optional[str]) -> str:
     """The current or last campaign."""
     return sections(
         fields(
-            (
-                ('Campaign', f'{state.campaign_id} (compact)'),
-                ('Recommendation', state.request.recommendation_id or 'none, on demand'),
-                ('Who', state.request.who),
-                ('Phase', phase_of(state)),
-                ('Paused', state.paused_reason),
-                ('Waiting for', None if state.ended else waits_for),
-                ('Last error', None if state.ended else state.last_error),
-                ('Result' if state.ended else 'Progress', campaign_in_words(state)),
-                ('Latency before', format_ms(state.baseline_ms)),
-                *_times(state),
-            )
+            ('Campaign', f'{state.campaign_id} (compact)'),
+            ('Recommendation', state.request.recommendation_id or 'none, on demand'),
+            ('Who', state.request.who),
+            ('Phase', phase_of(state)),
+            ('Paused', state.paused_reason),
+            ('Waiting for', None if state.ended else waits_for),
+            ('Last error', None if state.ended else state.last_error),
+            ('Result' if state.ended else 'Progress', campaign_in_words(state)),
+            ('Latency before', format_ms(state.baseline_ms)),
+            *_times(state),
         ),
         table(_COMPACTED, state.osds),
     )
@@ -649,16 +645,14 @@ def campaign_plan(planned: CampaignPlan) -> str:
     room = 'each OSD needs as much free space as its DB uses, until old files are removed'
     return sections(
         fields(
-            (
-                ('Dry run', 'no changes were made'),
-                ('Recommendation', request.recommendation_id or None),
-                ('Who', request.who),
-                ('OSDs', f'{count}; {skipped} of them skipped' if skipped else count),
-                ('Reads', size),
-                ('Writes', size),
-                ('Room', room),
-                ('Duration', took),
-            )
+            ('Dry run', 'no changes were made'),
+            ('Recommendation', request.recommendation_id or None),
+            ('Who', request.who),
+            ('OSDs', f'{count}; {skipped} of them skipped' if skipped else count),
+            ('Reads', size),
+            ('Writes', size),
+            ('Room', room),
+            ('Duration', took),
         ),
         table(_TO_COMPACT, worst[:OSDS_SHOWN]),
         f'{more} more OSDs: use --format json' if more > 0 else '',

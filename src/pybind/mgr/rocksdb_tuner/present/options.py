@@ -39,13 +39,11 @@ def check(verdict: Verdict) -> str:
     others = (f'{v.release.label}: {_ACCEPTED[v.result.accepted]}' for v in verdict.by_release[1:])
     return sections(
         fields(
-            (
-                ('Release', f'{worst.release.label}, RocksDB {worst.release.rocksdb_version}'),
-                ('Accepted', _STARTS[worst.result.accepted]),
-                ('For', osd_names(subject.osd_ids) if subject.osd_ids else None),
-                ('With annex', subject.annex or None),
-                ('Other releases', ', '.join(others) or None),
-            )
+            ('Release', f'{worst.release.label}, RocksDB {worst.release.rocksdb_version}'),
+            ('Accepted', _STARTS[worst.result.accepted]),
+            ('For', osd_names(subject.osd_ids) if subject.osd_ids else None),
+            ('With annex', subject.annex or None),
+            ('Other releases', ', '.join(others) or None),
         ),
         titled('Problems', joined(*map(_problem, worst.result.problems))),
         titled(
@@ -109,27 +107,25 @@ def explain(info: Info) -> str:
     danger = f'{info.danger.level}: {info.danger.why}' if info.danger else None
     return sections(
         fields(
+            ('Option', info.name),
             (
-                ('Option', info.name),
-                (
-                    'For',
-                    _SCOPES.get(info.scope, info.scope)
-                    if of_string
-                    else 'the OSD, outside the option string',
-                ),
-                ('Type', _type(info) + (f' of {info.unit}' if info.unit else '')),
-                ('Description', info.meaning),
-                ('Change it', info.change_when),
-                ('Leave it', info.leave_when),
-                *(_limits(info) if isinstance(info, OptionInfo) else ()),
-                ('Danger', danger),
-                *(
-                    _use(info)
-                    if isinstance(info, OptionInfo)
-                    else [('Takes effect', _TAKES_EFFECT[info.takes_effect])]
-                ),
-                ('Source', info.source),
-            )
+                'For',
+                _SCOPES.get(info.scope, info.scope)
+                if of_string
+                else 'the OSD, outside the option string',
+            ),
+            ('Type', _type(info) + (f' of {info.unit}' if info.unit else '')),
+            ('Description', info.meaning),
+            ('Change it', info.change_when),
+            ('Leave it', info.leave_when),
+            *(_limits(info) if isinstance(info, OptionInfo) else ()),
+            ('Danger', danger),
+            *(
+                _use(info)
+                if isinstance(info, OptionInfo)
+                else [('Takes effect', _TAKES_EFFECT[info.takes_effect])]
+            ),
+            ('Source', info.source),
         ),
         *(_defaults(info) if isinstance(info, OptionInfo) else [_ceph_defaults(info)]),
     )
@@ -195,11 +191,9 @@ def comparison(compared: Comparison) -> str:
     """The differences between two option strings, and an explanation of each."""
     release = compared.release
     head = fields(
-        (
-            ('From', compared.side_from.name),
-            ('To', compared.side_to.name),
-            ('Release', f'{release.label}, RocksDB {release.rocksdb_version}'),
-        )
+        ('From', compared.side_from.name),
+        ('To', compared.side_to.name),
+        ('Release', f'{release.label}, RocksDB {release.rocksdb_version}'),
     )
     if not compared.changes:
         return sections(head, 'No difference: both result in the same effective options.')
@@ -278,15 +272,13 @@ def profile(shown: Profile) -> str:
         notes = (loss, *notes)
     return sections(
         fields(
-            (
-                ('Profile', shown.name),
-                ('Title', shown.title),
-                ('Default of', ', '.join(shown.release_defaults) or 'no release'),
-                ('Custom, for', ', '.join(shown.own_releases) if shown.own else None),
-                ('Superseded', shown.superseded and f'{shown.superseded}{when}'),
-                ('Options', options_or_empty(shown.options)),
-                ('Source', shown.source),
-            )
+            ('Profile', shown.name),
+            ('Title', shown.title),
+            ('Default of', ', '.join(shown.release_defaults) or 'no release'),
+            ('Custom, for', ', '.join(shown.own_releases) if shown.own else None),
+            ('Superseded', shown.superseded and f'{shown.superseded}{when}'),
+            ('Options', options_or_empty(shown.options)),
+            ('Source', shown.source),
         ),
         titled('Suits', joined(*_suitability(shown.suitability))),
         titled('Hardware', bullets(notes)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional, Union
 
 from ..advise.limit import limit_of_osd, limited_by
 from ..advise.records import (
@@ -21,7 +21,7 @@ from ..advise.whatif.tree import Modeled, modeled
 from ..deep.reader import OsdDeepStats
 from ..mgr.records import OsdInfo
 from ..notes import Amount, Count, Digits, InPlace, OsdId, Picked, Time
-from ..observe.kv_stats import ColumnFamilyStats, DeepStats, LevelStats
+from ..observe.kv_stats import ColumnFamilyStats, LevelStats
 from ..observe.latency import LatencyPart, WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
@@ -33,13 +33,10 @@ from ..snapshot import Snapshot
 from ..units import (
     UNKNOWN,
     format_bytes,
-    format_bytes_rate,
     format_bytes_short,
     format_count,
-    format_count_rate,
     format_duration,
     format_ids,
-    format_ms,
     format_percent,
     format_plural,
     format_ratio,
@@ -48,11 +45,22 @@ from ..units import (
     format_used,
 )
 from ..workload.pressure import PRESSURE
-from ..workload.records import UNKNOWN_WORKLOAD, Workload
-from .layout import ROWS, Column, fields, joined, paragraph, sections, table
+from ..workload.records import UNKNOWN_WORKLOAD, Evidence, Workload
+from .layout import (
+    ROWS,
+    Column,
+    bullets,
+    fields,
+    filled,
+    joined,
+    paragraph,
+    sections,
+    shown,
+    table,
+    value_at,
+)
 from .phrases import (
     COMMAND,
-    NO_SIGNALS,
     PENDING_MARK,
     SEVERITIES,
     UNNAMED_OPTIONS,
@@ -131,15 +139,13 @@ class OsdDetail:
 
 def rows_of(snapshot: Snapshot) -> tuple[OsdRow, ...]:
     return tuple(
-        OsdRow(
-            facts.info,
-            facts.workload or UNKNOWN_WORKLOAD,
-            _sample_age_s(facts, snapshot),
-            facts.signals,
-            facts.options,
-        )
-        for facts in snapshot.osds
+        OsdRow(f.info, _workload(f), _sample_age_s(f, snapshot), f.signals, f.options)
+        for f in snapshot.osds
     )
+
+
+def _workload(of: Union[OsdFacts, GroupFacts]) -> Workload:
+    return of.workload or UNKNOWN_WORKLOAD
 
 
 def detail_of(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = None) -> OsdDetail:
@@ -148,7 +154,7 @@ def detail_of(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = No
     return OsdDetail(
         facts,
         _sample_age_s(facts, snapshot),
-        facts.workload or UNKNOWN_WORKLOAD,
+        _workload(facts),
         findings=tuple(f for f in snapshot.findings if osd_id in f.osds),
         recommended=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
         deep=deep,
@@ -187,8 +193,8 @@ class Workloads:
 
 def workloads_of(snapshot: Snapshot) -> Workloads:
     return Workloads(
-        tuple(GroupWorkload(g, g.workload or UNKNOWN_WORKLOAD) for g in snapshot.groups),
-        tuple(OsdWorkload(o.info, o.workload or UNKNOWN_WORKLOAD) for o in snapshot.osds),
+        tuple(GroupWorkload(g, _workload(g)) for g in snapshot.groups),
+        tuple(OsdWorkload(o.info, _workload(o)) for o in snapshot.osds),
     )
 
 
@@ -210,23 +216,16 @@ class Trend:
     db_used_bytes: Annotated[_Values, 'Bytes used on the DB device.']
 
 
-def trends_of(
-    osds: Sequence[tuple[int, FoundTrend]], device_class: Optional[tuple[str, FoundTrend]]
-) -> tuple[Trend, ...]:
-    """Time series of OSDs, or of a device class."""
-    series: list[tuple[Optional[int], Optional[str], FoundTrend]] = [
-        (osd_id, None, found) for osd_id, found in osds
-    ]
-    if device_class is not None:
-        series.append((None, *device_class))
+def trends_of(*series: tuple[Optional[int], Optional[str], FoundTrend]) -> tuple[Trend, ...]:
+    """Time series of OSDs, or of a device class: id, class, and series of each."""
     return tuple(
         Trend(
-            osd=osd_id,
-            device_class=name,
-            time_s=tuple(round(time_s) for time_s in found.times_s),
+            osd_id,
+            device_class,
+            tuple(round(time_s) for time_s in found.times_s),
             **{signal: found.values[signal] for signal in TREND_SIGNALS},
         )
-        for osd_id, name, found in series
+        for osd_id, device_class, found in series
     )
 
 
@@ -300,31 +299,30 @@ class OsdMap:
 
 def osd_map_of(snapshot: Snapshot) -> OsdMap:
     osds = snapshot.osds
-    signals = [facts.signals or Signals(facts.info.osd_id) for facts in osds]
-    options = [facts.options for facts in osds]
+
+    def column(path: str) -> tuple[Any, ...]:
+        return tuple(value_at(facts, path) for facts in osds)
+
     return OsdMap(
         time=format_time(snapshot.taken_s),
-        osds=tuple(facts.info.osd_id for facts in osds),
-        up=tuple(facts.info.up for facts in osds),
-        hosts=_named(facts.info.host for facts in osds),
-        device_classes=_named(facts.info.device_class for facts in osds),
-        workloads=_named(
-            (facts.workload or UNKNOWN_WORKLOAD).workload_class.value for facts in osds
-        ),
-        profiles=_named(o.profile if o else None for o in options),
-        sources=_named(o.source if o else None for o in options),
-        pending_restart=tuple(o.pending_restart if o else None for o in options),
-        kv_sync_ms=tuple(s.kv_sync_ms for s in signals),
-        kv_sync_busy=tuple(s.kv_sync_busy for s in signals),
-        db_used_ratio=tuple(_used_ratio(s) for s in signals),
-        spilled=tuple(
-            None if s.slow_used_bytes is None else s.slow_used_bytes > 0 for s in signals
-        ),
+        osds=column('info.osd_id'),
+        up=column('info.up'),
+        hosts=_named(column('info.host')),
+        device_classes=_named(column('info.device_class')),
+        workloads=_named(_workload(facts).workload_class.value for facts in osds),
+        profiles=_named(column('options.profile')),
+        sources=_named(column('options.source')),
+        pending_restart=column('options.pending_restart'),
+        kv_sync_ms=column('signals.kv_sync_ms'),
+        kv_sync_busy=column('signals.kv_sync_busy'),
+        db_used_ratio=tuple(used_ratio(facts.signals) for facts in osds),
+        spilled=tuple(n if n is None else n > 0 for n in column('signals.slow_used_bytes')),
     )
 
 
-def _used_ratio(signals: Signals) -> Optional[float]:
-    if signals.db_used_bytes is None or not signals.db_total_bytes:
+def used_ratio(signals: Optional[Signals]) -> Optional[float]:
+    """The used share of a dedicated DB device."""
+    if signals is None or signals.db_used_bytes is None or not signals.db_total_bytes:
         return None
     return signals.db_used_bytes / signals.db_total_bytes
 
@@ -390,8 +388,8 @@ _DEPTHS = {
 }
 _STAGES: Sequence[Column[LatencyPart]] = (
     Column('WRITE STAGE', lambda p: '. ' * _DEPTHS[p.part] + p.part),
-    Column('MEAN', lambda p: format_ms(p.ms), 'r'),
-    Column('SHARE', lambda p: format_percent(p.share), 'r'),
+    Column('MEAN', 'ms', 'r'),
+    Column('SHARE', 'share', 'r'),
 )
 #: The source of the release's own option string, shown instead of a profile.
 _RELEASE_DEFAULT = 'default'
@@ -401,54 +399,64 @@ _SPILLED = '+'
 
 def osd(detail: OsdDetail) -> str:
     """An OSD in full, what matters most first."""
-    facts, limited = detail.facts, limited_by(detail.limit)
-    about = _about(facts)
+    facts, about = detail.facts, _about(detail.facts)
     if detail.deep is not None:
-        return sections(fields(about[:1]), _deep(detail.deep, sharded=facts.sharded))
+        return sections(fields(about[0]), _deep(detail.deep, sharded=facts.sharded))
     unmeasured = 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
+    advised = (
+        (joined(r.kind.value, r.profile, by=' '), f'{COMMAND} recommend {r.recommendation_id}')
+        for r in detail.recommended
+    )
     return sections(
-        fields(about),
+        fields(*about),
         joined(
             *(
                 paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding))
                 for finding in worst_first(detail.findings)
             ),
-            *(
-                paragraph(
-                    f'{r.kind.value} {r.profile or ""}'.rstrip()
-                    + f', see "{COMMAND} recommend {r.recommendation_id}"',
-                    4,
-                    'Recommended: ',
-                )
-                for r in detail.recommended
-            ),
+            *(paragraph(f'{do}, see "{see}"', 4, 'Recommended: ') for do, see in advised),
         ),
-        fields([('Workload', workload_text(facts.workload)), ('Limited by', limited or None)]),
-        # The limit has its own evidence.
+        fields(
+            ('Workload', workload_text(facts.workload)),
+            ('Limited by', limited_by(detail.limit) or None),
+        ),
         joined(
             *(
                 paragraph(f'{e.statement} ({measured_value(*e[:4])})', 2, '- ')
-                for e in (facts.workload.evidence if facts.workload else ())
-                if e.signal not in PRESSURE
+                for e in _evidence(facts.workload)
             )
         ),
-        fields(_signals(facts.signals, detail)) if facts.signals else unmeasured,
+        fields(*_signals(facts.signals, detail)) if facts.signals else unmeasured,
         _options(facts.options),
         _latency(facts.write_latency),
     )
 
 
+def _evidence(workload: Optional[Workload]) -> Iterable[Evidence]:
+    """Without that of the limit, which is shown beside it."""
+    return (e for e in (workload.evidence if workload else ()) if e.signal not in PRESSURE)
+
+
 def _about(facts: OsdFacts) -> Sequence[tuple[str, Optional[str]]]:
-    info = facts.info
+    info, start = facts.info, facts.last_start
     state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
     device_class = 'without a class' if info.device_class is None else f'class {info.device_class}'
     release = f'{info.version or UNKNOWN} ({info.release or "unknown release"})'
+    devices = UNKNOWN
+    if info.dedicated_db is not None:
+        size = '' if info.db_device_bytes is None else f' ({format_bytes(info.db_device_bytes)})'
+        devices = joined(
+            ('dedicated DB device' if info.dedicated_db else 'DB on the data device') + size,
+            'dedicated WAL device' if info.dedicated_wal else '',
+            'RocksDB is not sharded' if facts.sharded is False else '',
+            by=', ',
+        )
     return (
         (f'osd.{info.osd_id}', f'{state}, {info.host or "unknown host"}, {device_class}'),
-        ('Failure domain', str(info.failure_domain or UNKNOWN)),
+        ('Failure domain', shown(info, 'failure_domain')),
         ('Version', f'{release}, {info.objectstore or "unknown object store"}'),
-        ('Devices', _devices(facts)),
-        ('Last start', _last_start(facts.last_start) if facts.last_start else None),
+        ('Devices', devices),
+        ('Last start', _last_start(start) if start else None),
     )
 
 
@@ -461,106 +469,62 @@ def _last_start(start: LastStart) -> str:
     return f'was down {away}' + (', with most OSDs of its host' if start.host_away else '')
 
 
-def _devices(facts: OsdFacts) -> str:
-    info = facts.info
-    if info.dedicated_db is None:
-        return UNKNOWN
-    size = '' if info.db_device_bytes is None else f' ({format_bytes(info.db_device_bytes)})'
-    return joined(
-        ('dedicated DB device' if info.dedicated_db else 'DB on the data device') + size,
-        'dedicated WAL device' if info.dedicated_wal else '',
-        'RocksDB is not sharded' if facts.sharded is False else '',
-        by=', ',
-    )
+#: A label and its figures.
+_CLIENT = """\
+Client writes: {write_iops}, {write_bytes_per_s}, mean {write_bytes_avg}, {op_w_latency_ms}
+Client reads: {read_iops}, {read_bytes_per_s}, mean {read_bytes_avg}"""
+_CALLS = 'Class calls: {rw_iops}, {rw_bytes_per_s}'
+_RECOVERY = 'Recovery: {recovery_ops_per_s}, {recovery_bytes_per_s}'
+_ROCKSDB = """\
+kv_sync: {kv_sync_busy} busy, {kv_sync_ms} per round (flush {kv_flush_ms}), commit {commit_ms}
+WAL writes: {wal_bytes_per_s}, {wal_bytes_per_client_byte} per client byte, \
+{wal_bytes_per_write_op} per write
+SST writes: {sst_bytes_per_s}, by compaction {compaction_bytes_per_s} ({compaction_source}), \
+to the slow device {slow_bytes_per_s}"""
 
 
-def _signals(signals: Signals, detail: OsdDetail) -> Iterable[tuple[str, Optional[str]]]:
-    facts, model, s = detail.facts, detail.model, signals
-    source = '' if s.compaction_source is None else f' ({s.compaction_source})'
-    age = format_duration(detail.sample_age_s)
-    yield 'Window', f'{format_duration(s.window_s)}, newest sample {age} old'
-    yield (
-        'Client writes',
-        (
-            f'{_client(s.write_iops, s.write_bytes_per_s)}, mean {format_bytes(s.write_bytes_avg)}'
-            f', {format_ms(s.op_w_latency_ms)}'
-        ),
-    )
-    yield (
-        'Client reads',
-        f'{_client(s.read_iops, s.read_bytes_per_s)}, mean {format_bytes(s.read_bytes_avg)}',
-    )
-    yield 'Class calls', _client(s.rw_iops, s.rw_bytes_per_s) if s.rw_iops else None
-    recovers = s.recovery_ops_per_s
-    yield 'Recovery', _client(recovers, s.recovery_bytes_per_s) if recovers else None
-    yield (
-        'kv_sync',
-        (
-            f'{format_percent(s.kv_sync_busy)} busy, {format_ms(s.kv_sync_ms)} per round (flush '
-            f'{format_ms(s.kv_flush_ms)}), commit {format_ms(s.commit_ms)}'
-        ),
-    )
-    yield (
-        'WAL writes',
-        (
-            f'{format_bytes_rate(s.wal_bytes_per_s)}, {format_ratio(s.wal_bytes_per_client_byte)} '
-            f'per client byte, {format_bytes(s.wal_bytes_per_write_op)} per write'
-        ),
-    )
-    yield (
-        'SST writes',
-        (
-            f'{format_bytes_rate(s.sst_bytes_per_s)}, by compaction '
-            f'{format_bytes_rate(s.compaction_bytes_per_s)}{source}, to the slow device '
-            f'{format_bytes_rate(s.slow_bytes_per_s)}'
-        ),
-    )
-    amplification = format_ratio(s.db_write_amp)
+def _signals(s: Signals, detail: OsdDetail) -> Iterable[tuple[str, Optional[str]]]:
+    facts, model = detail.facts, detail.model
+    yield 'Window', f'{shown(s, "window_s")}, newest sample {shown(detail, "sample_age_s")} old'
+    optional = (_CALLS if s.rw_iops else None, _RECOVERY if s.recovery_ops_per_s else None)
+    for line in joined(_CLIENT, *optional, _ROCKSDB).split('\n'):
+        label, _, figures = line.partition(': ')
+        yield label, filled(figures, s).replace(' (-)', '').replace('-, -, mean', '-, mean')
+    amplification = shown(s, 'db_write_amp')
     if s.db_write_amp is not None and s.db_write_amp_window_s is not None:
         amplification += f' over {format_duration(s.db_write_amp_window_s)}'
     if model is not None:
         amplification += f', by the model {estimated(model.write_amplification, format_ratio)}'
     yield 'DB write amp', amplification
-    yield (
-        'Used',
-        (
-            f'DB {format_used(s.db_used_bytes, s.db_total_bytes)}, WAL '
-            f'{format_used(s.wal_used_bytes, s.wal_total_bytes)}, slow device '
-            f'{format_bytes(s.slow_used_bytes)}'
-        ),
-    )
+    db = format_used(s.db_used_bytes, s.db_total_bytes)
+    wal = format_used(s.wal_used_bytes, s.wal_total_bytes)
+    yield 'Used', f'DB {db}, WAL {wal}, slow device {shown(s, "slow_used_bytes")}'
     yield 'DB full', _forecast(facts.forecast) if facts.forecast else None
     objects = model.objects if model else None
     yield 'Objects written to', objects_written_to(objects) if objects else None
     if facts.details is not None and facts.details.memory_target_bytes is not None:
-        target = format_bytes(facts.details.memory_target_bytes)
-        yield 'Memory', f'{format_bytes(facts.details.memory_mapped_bytes)} mapped, target {target}'
-
-
-def _client(ops_per_s: Optional[float], bytes_per_s: Optional[float]) -> str:
-    if ops_per_s is None and bytes_per_s is None:
-        return UNKNOWN
-    return f'{format_count_rate(ops_per_s)}, {format_bytes_rate(bytes_per_s)}'
+        memory = '{memory_mapped_bytes} mapped, target {memory_target_bytes}'
+        yield 'Memory', filled(memory, facts.details)
 
 
 def _forecast(forecast: Forecast) -> str:
-    history = format_duration(forecast.history_s)
+    history, latest = format_duration(forecast.history_s), forecast.full_latest_s
     growth = f'{format_bytes(forecast.growth_bytes_per_day)}/day over the last {history}'
-    short = {
+    # Beyond the horizon of the history a time says nothing.
+    known = latest is not None and latest <= HORIZON * forecast.history_s
+    within = f'to {format_duration(latest)}' if known else 'or later'
+    return {
         Outlook.SPILLED: 'already spilled over to the slow device',
         Outlook.NOT_ENOUGH_HISTORY: (
             f'not enough history ({history} of {format_duration(MIN_HISTORY_S)})'
         ),
         Outlook.NOT_GROWING: f'no growth in the last {history}',
         Outlook.BEYOND_HORIZON: f'not soon: {growth}',
-    }
-    if forecast.outlook in short:
-        return short[forecast.outlook]
-    earliest, latest = format_duration(forecast.full_earliest_s), forecast.full_latest_s
-    # Beyond the horizon of the history a time says nothing.
-    known = latest is not None and latest <= HORIZON * forecast.history_s
-    within = f'{earliest} to {format_duration(latest)}' if known else f'{earliest} or later'
-    return f'in {format_duration(forecast.full_in_s)} ({within}): {growth}'
+    }.get(
+        forecast.outlook,
+        f'in {format_duration(forecast.full_in_s)} '
+        f'({format_duration(forecast.full_earliest_s)} {within}): {growth}',
+    )
 
 
 def _latency(latency: Optional[WriteLatency]) -> str:
@@ -574,31 +538,26 @@ def _latency(latency: Optional[WriteLatency]) -> str:
 def _options(options: Optional[OsdOptions]) -> str:
     if options is None:
         return 'The running options are unknown.'
-    source = options.source
+    source, starts = options.source, None
     if options.overruled:
         source += '; it overrides the config store'
     elif options.deciding_who is not None:
         when = ', at the next start the' if options.pending_restart else ','
         source += f'{when} entry of {options.deciding_who}'
-    unstartable = options.starts is False
-    changes = options.next_start is not None and (options.pending_restart or unstartable)
-    following = 'unknown' if options.next_start is None else options_or_empty(options.next_start)
+    following, unstartable = options.next_start, options.starts is False
+    changes = following is not None and (options.pending_restart or unstartable)
+    if changes and unstartable:
+        see = f'see "{COMMAND} findings unstartable-options"'
+        starts = f'NO: the OSD would not start with these options, {see}'
+    coming = options_or_empty(following or '') if changes else None
     return sections(
         fields(
-            (
-                ('Profile', profile_or_none(options.profile)),
-                ('Source', source),
-                ('Running', options_or_empty(options.running)),
-                ('Including annex', options.annex or None),
-                ('Next start', following if changes or options.next_start is None else None),
-                (
-                    'Starts',
-                    'NO: the OSD would not start with these options, see "'
-                    f'{COMMAND} findings unstartable-options"'
-                    if changes and unstartable
-                    else None,
-                ),
-            )
+            ('Profile', profile_or_none(options.profile)),
+            ('Source', source),
+            ('Running', options_or_empty(options.running)),
+            ('Including annex', options.annex or None),
+            ('Next start', 'unknown' if following is None else coming),
+            ('Starts', starts),
         ),
         changes_table((changes and options.difference) or (), 'RUNNING', 'NEXT START'),
     )
@@ -611,20 +570,20 @@ def osds(snapshot: Snapshot, *, everything: bool = False) -> str:
         return nothing_known(snapshot.mode)
     domain = common_domain(facts.info.host for facts in rows)
     columns: Sequence[Column[OsdFacts]] = (
-        Column('ID', lambda f: f.info.osd_id, 'r'),
+        Column('ID', 'info.osd_id', 'r'),
         Column('HOST', lambda f: (f.info.host or UNKNOWN)[: -len(domain) or None], omit=1),
-        Column('CLASS', lambda f: f.info.device_class, omit=5),
+        Column('CLASS', 'info.device_class', omit=5),
         Column('WORKLOAD', lambda f: _workload_of(f)[0]),
-        Column('WR/S', lambda f: format_count((f.signals or NO_SIGNALS).write_iops), 'r', omit=2),
-        Column('KV SYNC', lambda f: format_ms((f.signals or NO_SIGNALS).kv_sync_ms), 'r', omit=4),
-        Column('BUSY', lambda f: format_percent((f.signals or NO_SIGNALS).kv_sync_busy), 'r'),
-        Column('DB', lambda f: _db_used(f.signals or NO_SIGNALS), 'r'),
-        Column('OPTIONS', lambda f: _profile(f.options), omit=3),
+        Column('WR/S', lambda f: f.signals and format_count(f.signals.write_iops), 'r', omit=2),
+        Column('KV SYNC', 'signals.kv_sync_ms', 'r', omit=4),
+        Column('BUSY', 'signals.kv_sync_busy', 'r'),
+        Column('DB', lambda f: f.signals and _db_used(f.signals), 'r'),
+        Column('OPTIONS', lambda f: _profile(f.options) if f.options else None, omit=3),
     )
-    shown = rows if everything else rows[:ROWS]
-    spilled = any(facts.signals and facts.signals.slow_used_bytes for facts in shown)
+    shown_rows = rows if everything else rows[:ROWS]
+    spilled = any(facts.signals and facts.signals.slow_used_bytes for facts in shown_rows)
     return sections(
-        table(columns, rows, limit=len(shown)),
+        table(columns, rows, limit=len(shown_rows)),
         joined(
             f'{_SPILLED} spilled over to the slow device' if spilled else '',
             pending_note(options_in_use(rows).pending_restart),
@@ -634,14 +593,12 @@ def osds(snapshot: Snapshot, *, everything: bool = False) -> str:
 
 def _db_used(signals: Signals) -> str:
     """Usage of a dedicated DB device, or the size of a DB on a shared one; and spillover."""
-    ratio, spilled = _used_ratio(signals), signals.slow_used_bytes
+    ratio, spilled = used_ratio(signals), signals.slow_used_bytes
     used = format_bytes_short(signals.db_used_bytes) if ratio is None else format_percent(ratio)
     return f'{used}{_SPILLED}{format_bytes_short(spilled)}' if spilled else used
 
 
-def _profile(options: Optional[OsdOptions]) -> Optional[str]:
-    if options is None:
-        return None
+def _profile(options: OsdOptions) -> str:
     # The default is that of the OSD's release; options from other sources have a name.
     by_default = options.profile is not None and options.source == _RELEASE_DEFAULT
     name = _RELEASE_DEFAULT if by_default else options.profile or UNNAMED_OPTIONS
@@ -653,9 +610,9 @@ def _workload_of(facts: OsdFacts) -> tuple[str, str]:
 
 
 _WORKLOADS: Sequence[Column[OsdFacts]] = (
-    Column('ID', lambda f: f.info.osd_id, 'r'),
-    Column('HOST', lambda f: f.info.host, omit=1),
-    Column('CLASS', lambda f: f.info.device_class, omit=2),
+    Column('ID', 'info.osd_id', 'r'),
+    Column('HOST', 'info.host', omit=1),
+    Column('CLASS', 'info.device_class', omit=2),
     Column('WORKLOAD', lambda f: _workload_of(f)[0]),
     Column('CONFIDENCE', lambda f: _workload_of(f)[1], 'r'),
 )
@@ -679,29 +636,22 @@ def workload(snapshot: Snapshot, *, osds: bool = False, everything: bool = False
 
 
 def _group(group: GroupFacts) -> str:
-    limited = limited_by(group.limit)
+    limited, osds = limited_by(group.limit), format_plural(len(group.osds), 'OSD')
     return joined(
-        paragraph(
-            f'{group.who} ({format_plural(len(group.osds), "OSD")}): '
-            f'{workload_text(group.workload)}'
-        ),
-        *(
-            paragraph(e.statement, 4, '  - ')
-            for e in (group.workload.evidence if group.workload else ())
-            if e.signal not in PRESSURE
-        ),
+        paragraph(f'{group.who} ({osds}): {workload_text(group.workload)}'),
+        bullets(e.statement for e in _evidence(group.workload)),
         paragraph(limited, 4, '  Limited by ') if limited else '',
     )
 
 
 _FAMILIES: Sequence[Column[ColumnFamilyStats]] = (
-    Column('COLUMN FAMILY', lambda f: f.name),
+    Column('COLUMN FAMILY', 'name'),
     Column('FILES', lambda f: format_count(f.files), 'r'),
-    Column('SIZE', lambda f: format_bytes(f.size_bytes), 'r'),
-    Column('FLUSHED', lambda f: format_bytes(f.flush_bytes), 'r'),
-    Column('WRITTEN', lambda f: format_bytes(f.compaction_write_bytes), 'r'),
-    Column('READ', lambda f: format_bytes(f.compaction_read_bytes), 'r'),
-    Column('WRITE AMP', lambda f: format_ratio(f.write_amp), 'r'),
+    Column('SIZE', 'size_bytes', 'r'),
+    Column('FLUSHED', 'flush_bytes', 'r'),
+    Column('WRITTEN', 'compaction_write_bytes', 'r'),
+    Column('READ', 'compaction_read_bytes', 'r'),
+    Column('WRITE AMP', 'write_amp', 'r'),
     Column('STALLS', lambda f: format_count(sum(f.stalls.values())) if f.stalls else None, 'r'),
 )
 _LEVELS: Sequence[Column[tuple[str, LevelStats]]] = (
@@ -714,6 +664,16 @@ _LEVELS: Sequence[Column[tuple[str, LevelStats]]] = (
     Column('WRITE AMP', lambda row: format_ratio(row[1].write_amp), 'r'),
     Column('COMPACTIONS', lambda row: format_count(row[1].compactions), 'r'),
 )
+_TOTALS = {
+    'RocksDB uptime': 'uptime_s',
+    'Writes stalled for': 'stalled_s',
+    'Memtables': 'memtable_bytes',
+    'Block cache': 'block_cache_bytes',
+    'Flushes wrote': 'totals.flush_write_bytes',
+    'Compaction read': 'totals.compact_read_bytes',
+    'Compaction wrote': 'totals.compact_write_bytes',
+    'WAL': 'totals.wal_bytes',
+}
 
 
 def _deep(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
@@ -721,24 +681,13 @@ def _deep(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
     stats, families = look.stats, look.stats.column_families
     used = [f for f in families if f.files or f.stalls or f.compaction_write_bytes]
     levels = ((f.name, level) for f in families for level in f.levels if level.files)
+    known = (path for path in _TOTALS.items() if stats.totals or '.' not in path[1])
     return sections(
-        fields(_totals(stats)),
+        fields(*((label, shown(stats, path)) for label, path in known)),
         joined(*map(paragraph, _remarks(look, sharded=sharded))),
         table(_FAMILIES, used) if families else 'RocksDB reports no column families.',
         table(_LEVELS, levels),
     )
-
-
-def _totals(stats: DeepStats) -> Iterable[tuple[str, str]]:
-    yield 'RocksDB uptime', format_duration(stats.uptime_s)
-    yield 'Writes stalled for', format_duration(stats.stalled_s)
-    yield 'Memtables', format_bytes(stats.memtable_bytes)
-    yield 'Block cache', format_bytes(stats.block_cache_bytes)
-    if stats.totals is not None:
-        yield 'Flushes wrote', format_bytes(stats.totals.flush_write_bytes)
-        yield 'Compaction read', format_bytes(stats.totals.compact_read_bytes)
-        yield 'Compaction wrote', format_bytes(stats.totals.compact_write_bytes)
-        yield 'WAL', format_bytes(stats.totals.wal_bytes)
 
 
 def _remarks(look: OsdDeepStats, *, sharded: Optional[bool]) -> Iterable[str]:

@@ -174,15 +174,13 @@ def status(snapshot: Snapshot) -> str:
         *(decision_text(d, paragraph(d.who)) for d in decisions[:_IN_FULL]),
         joined(*(paragraph(d.do, 4, f'{d.who}: ') for d in decisions[_IN_FULL:])),
         fields(
-            (
-                ('Mode', f'{snapshot.mode.value} ({_MODES[snapshot.mode]})'),
-                ('Release', snapshot.release or 'unknown to this module'),
-                ('Module version', VERSION),
-                ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
-                ('Findings', _finding_counts(snapshot.findings)),
-                ('Recommendations', f'{advice} (see "{COMMAND} recommend")' if advice else None),
-                ('Operation', _operation(snapshot)),
-            )
+            ('Mode', f'{snapshot.mode.value} ({_MODES[snapshot.mode]})'),
+            ('Release', snapshot.release or 'unknown to this module'),
+            ('Module version', VERSION),
+            ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
+            ('Findings', _finding_counts(snapshot.findings)),
+            ('Recommendations', f'{advice} (see "{COMMAND} recommend")' if advice else None),
+            ('Operation', _operation(snapshot)),
         ),
         joined(
             *(

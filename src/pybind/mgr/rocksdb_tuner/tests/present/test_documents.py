@@ -141,7 +141,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     'explain': lambda: views.show('explain', find_option('compression')),
     'explain-ls': lambda: views.show('explain-ls', [find_option('compression')]),
     'model': lambda: views.show('model', tree('ttl=1', SITUATION)),
-    'trend': lambda: views.show('trend', trends_of([(3, TREND)], None)),
+    'trend': lambda: views.show('trend', trends_of((3, None, TREND))),
     'growth': growth_document,
     'compact-plan': lambda: views.show('compact-plan', samples.compaction_plan()),
     'experiment-plan': lambda: views.show('experiment-plan', experiments.possible()),

@@ -65,7 +65,7 @@ def test_rows_beyond_the_limit_are_counted() -> None:
 
 
 def test_only_fields_with_a_value_are_shown() -> None:
-    assert layout.fields((('Mode', 'off'), ('Paused', None))) == 'Mode:  off'
+    assert layout.fields(('Mode', 'off'), ('Paused', None)) == 'Mode:  off'
 
 
 def test_screen_counts_the_lines_that_do_not_fit() -> None:

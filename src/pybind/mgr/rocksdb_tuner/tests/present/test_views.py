@@ -72,8 +72,8 @@ def test_map_of_ten_thousand_different_osds_is_small() -> None:
 
 def test_trend_names_its_subject_and_keeps_gaps() -> None:
     found = Trend((1.4, 31.0), dict.fromkeys(TREND_SIGNALS, (None, 1 / 3)))
-    (osd,) = json.loads(views.show('trend', trends_of([(3, found)], None)))
-    (group,) = json.loads(views.show('trend', trends_of([], ('ssd', found))))
+    (osd,) = json.loads(views.show('trend', trends_of((3, None, found))))
+    (group,) = json.loads(views.show('trend', trends_of((None, 'ssd', found))))
     assert (osd['osd'], osd['device_class']) == (3, None)
     assert (group['osd'], group['device_class']) == (None, 'ssd')
     assert (osd['time_s'], osd['kv_sync_ms']) == ([1, 31], [None, 0.333333])
