@@ -143,29 +143,14 @@ def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
 _UNITS_S = {'s': 1.0, 'm': 60.0, 'h': 3600.0, 'd': 86400.0}
 
 
-def experiment_plan(
-    context: Context,
-    who: Optional[str] = None,
-    arms: Optional[str] = None,
-    signal: Optional[str] = None,
-    min_effect: Optional[str] = None,
-    max_duration: Optional[str] = None,
-) -> Answer:
-    planned = _planned(context, who, arms, signal, min_effect, max_duration)
-    return shown('experiment-plan', planned)
+def experiment_plan(context: Context, **question: Optional[str]) -> Answer:
+    return shown('experiment-plan', _planned(context, **question))
 
 
 def experiment_start(
-    context: Context,
-    who: Optional[str] = None,
-    arms: Optional[str] = None,
-    signal: Optional[str] = None,
-    min_effect: Optional[str] = None,
-    max_duration: Optional[str] = None,
-    dry_run: bool = False,
-    adopt: bool = False,
+    context: Context, dry_run: bool = False, adopt: bool = False, **question: Optional[str]
 ) -> Answer:
-    planned = _planned(context, who, arms, signal, min_effect, max_duration)
+    planned = _planned(context, **question)
     if dry_run:
         return shown('experiment-plan', planned)
     operations, actor = context.tuner.operations, context.actor
@@ -197,17 +182,14 @@ def _seconds(text: str) -> float:
 
 def _planned(
     context: Context,
-    who: Optional[str],
-    arms: Optional[str],
-    signal: Optional[str],
-    min_effect: Optional[str],
-    max_duration: Optional[str],
+    who: Optional[str] = None,
+    arms: Optional[str] = None,
+    signal: Optional[str] = None,
+    min_effect: Optional[str] = None,
+    max_duration: Optional[str] = None,
 ) -> ExperimentPlan:
-    question = Question(
-        who=who,
-        arms=() if arms is None else tuple(name.strip() for name in arms.split(',')),
-        signal=signal,
-    )
+    names = () if arms is None else tuple(name.strip() for name in arms.split(','))
+    question = Question(who, names, signal)
     if min_effect is not None:
         question = replace(question, min_effect=_share(min_effect))
     if max_duration is not None:

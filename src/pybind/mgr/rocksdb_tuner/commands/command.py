@@ -1,9 +1,9 @@
 """A command: registered with Ceph, its arguments checked, its answer and its errors written.
 
-A handler takes the `Context` and the arguments, and returns what is shown. Its annotations define
-the command line: `str`, `int`, `bool`, an `Enum` (the command line shows and completes its values),
-and `Optional` of these. Ceph sees a function with that signature plus ``--format`` and ``-i``. It
-reads parameters by position: the first one must not be annotated, and the return value must be
+A handler takes the `Context` and the arguments, and returns what is shown. Ceph sees a function
+whose annotations define the command line: `str`, `int`, `bool`, an `Enum` (the command line shows
+and completes its values), and `Optional` of these, plus ``--format`` and ``-i``. It reads
+parameters by position: the first one must not be annotated, and the return value must be
 (`CLICommand` of mgr_module, in all releases).
 """
 
@@ -15,7 +15,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Callable, Optional, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Any, Callable, Optional, Protocol, Union, get_args, get_origin
 
 from mgr_module import HandleCommandResult
 
@@ -23,6 +23,8 @@ from ..mgr.releases import CLIReadCommand, CLIWriteCommand
 from ..options.verdict import BadQuestionError
 from ..present.layout import clean, screen, shown_error
 from ..present.views import Format, show
+from ..snapshot import Mode
+from ..workload.records import WorkloadClass
 from .context import REPORTED, Context
 
 log = logging.getLogger(__name__)
@@ -36,6 +38,8 @@ _FORMAT = 'format'
 _ALL = 'all'
 #: Arguments of other modules are names, numbers or option strings.
 TEXT_MAX_CHARS = 1 << 16
+#: Types of arguments; all others are texts.
+_TYPES = {'workload': WorkloadClass, 'mode': Mode, 'cores': int, 'worst': int}
 _NAMES = {str: 'a string', int: 'a whole number', bool: 'true or false'}
 
 #: Writes an answer in a format.
@@ -72,24 +76,37 @@ class Command:
 COMMANDS: dict[str, Command] = {}
 
 
+def _parameter(argument: str) -> inspect.Parameter:
+    """Of "name", "[optional]" or "--flag"."""
+    name = argument.strip('-[]')
+    kind: Any = bool if argument.startswith('-') else _TYPES.get(name, str)
+    default: Any = False if kind is bool else inspect.Parameter.empty
+    if argument.startswith('['):
+        # With a `typing` type: Pacific compares them.
+        kind, default = Optional[kind], None
+    return _with_type(name, kind, default)
+
+
+def _with_type(name: str, kind: Any, default: object) -> inspect.Parameter:
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, place, default=default, annotation=kind)
+
+
 def shown(view: str, subject: Any, **options: object) -> Answer:
     """``subject`` as a view; ``options`` of its table."""
     return lambda form: show(view, subject, form, **options)
 
 
-def register(words: str, text: str, handler: Callable[..., Answer], right: Right) -> None:
+def register(
+    words: str, text: str, arguments: str, handler: Callable[..., Answer], right: Right
+) -> None:
     """The command ``words`` with the help ``text``; all that read have --all."""
-    # With `typing` types: Pacific compares them.
-    hints = get_type_hints(handler)
-    own = {
-        p.name: p.replace(annotation=hints[p.name])
-        for p in list(inspect.signature(handler).parameters.values())[1:]
-    }
+    own = {p.name: p for p in map(_parameter, arguments.split())}
     parameters = {name: p for name, p in own.items() if name not in {INPUT, _ALL}}
     if right is not Right.MODULE:
-        parameters[_FORMAT] = _option(_FORMAT, Format.PLAIN, Format)
+        parameters[_FORMAT] = _with_type(_FORMAT, Format, Format.PLAIN)
     if _ALL in own or right is Right.READ:
-        parameters[_ALL] = _option(_ALL, False, bool)
+        parameters[_ALL] = _parameter('--all')
     if INPUT in own:
         parameters[INPUT] = own[INPUT]
     owner = inspect.Parameter('self', inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -210,11 +227,6 @@ def choices_of(annotation: Any) -> Optional[type[Enum]]:
 
 def _kinds(annotation: Any) -> tuple[type, ...]:
     return get_args(annotation) if get_origin(annotation) is Union else (annotation,)
-
-
-def _option(name: str, default: object, annotation: Any) -> inspect.Parameter:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
 def _chosen(parameter: inspect.Parameter, value: Any) -> Any:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from functools import partial
-from typing import Optional
+from typing import Any, Optional
 
 from ..advise.custom_profiles import decode_custom_profile
 from ..advise.profiles import Profile, UnknownProfileError
 from ..advise.whatif.compare import compare, sides, subjects
 from ..advise.whatif.derive import derive
 from ..advise.whatif.overrides import read_overrides
-from ..advise.whatif.situation import find_situation
+from ..advise.whatif.situation import Situation, find_situation
 from ..advise.whatif.tree import tree
 from ..options.verdict import BadQuestionError, all_options, find_option, judge_for
-from ..workload.records import WorkloadClass
 from .command import Answer, shown
 from .context import Context, osd_number
 
@@ -23,31 +23,10 @@ def model(
     context: Context,
     options: str,
     osd: Optional[str] = None,
-    workload: Optional[WorkloadClass] = None,
-    cores: Optional[int] = None,
     release: Optional[str] = None,
-    db_size: Optional[str] = None,
-    wal_size: Optional[str] = None,
-    memory: Optional[str] = None,
-    data: Optional[str] = None,
-    ingest: Optional[str] = None,
-    key_size: Optional[str] = None,
-    cfs: Optional[str] = None,
+    **given: Any,
 ) -> Answer:
-    overrides = read_overrides(
-        workload=workload,
-        cores=cores,
-        db_size=db_size,
-        wal_size=wal_size,
-        memory=memory,
-        data=data,
-        ingest=ingest,
-        key_size=key_size,
-        cfs=cfs,
-    )
-    osd_id = None if osd is None else osd_number(osd)
-    situation = find_situation(context.snapshot.osds, osd_id, release, overrides)
-    return shown('model', tree(options, situation))
+    return shown('model', tree(options, _situation(context, osd, release, given)))
 
 
 def check(
@@ -56,22 +35,23 @@ def check(
     release: Optional[str] = None,
     osd: Optional[str] = None,
     device_class: Optional[str] = None,
-    cores: Optional[int] = None,
-    db_size: Optional[str] = None,
-    wal_size: Optional[str] = None,
-    memory: Optional[str] = None,
-    cfs: Optional[str] = None,
+    **given: Any,
 ) -> Answer:
     targets = subjects(
         context.snapshot.osds,
         osd_id=None if osd is None else osd_number(osd),
         device_class=device_class,
         release=release,
-        overrides=read_overrides(
-            cores=cores, db_size=db_size, wal_size=wal_size, memory=memory, cfs=cfs
-        ),
+        overrides=read_overrides(**given),
     )
     return shown('check', judge_for(options, targets))
+
+
+def _situation(
+    context: Context, osd: Optional[str], release: Optional[str], given: Mapping[str, Any]
+) -> Situation:
+    osd_id, overrides = None if osd is None else osd_number(osd), read_overrides(**given)
+    return find_situation(context.snapshot.osds, osd_id, release, overrides)
 
 
 def explain(context: Context, option: Optional[str] = None) -> Answer:  # noqa: ARG001 - of no cluster
@@ -102,21 +82,9 @@ def profile_diff(
 
 
 def profile_derive(
-    context: Context,
-    osd: Optional[str] = None,
-    workload: Optional[WorkloadClass] = None,
-    cores: Optional[int] = None,
-    release: Optional[str] = None,
-    db_size: Optional[str] = None,
-    wal_size: Optional[str] = None,
-    memory: Optional[str] = None,
+    context: Context, osd: Optional[str] = None, release: Optional[str] = None, **given: Any
 ) -> Answer:
-    overrides = read_overrides(
-        workload=workload, cores=cores, db_size=db_size, wal_size=wal_size, memory=memory
-    )
-    osd_id = None if osd is None else osd_number(osd)
-    situation = find_situation(context.snapshot.osds, osd_id, release, overrides)
-    return shown('profile-derive', derive(situation))
+    return shown('profile-derive', derive(_situation(context, osd, release, given)))
 
 
 def profile_add(context: Context, inbuf: Optional[str] = None) -> Answer:
