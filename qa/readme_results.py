@@ -137,7 +137,7 @@ def _verdicts() -> tuple[str, str]:
         f'{soak["soak_s"][0] / 60:.0f} minutes). So each of the three errors is made in at most '
         f'{at_most:.0f}% of such changes (95% confidence).'
     )
-    record = 'qa/bench/bench_verdict_real.py record --trials 3'
+    record = 'qa/bench/verdict_record.py --trials 3'
     return text, f'{record} --dir /tmp/verdict --out /tmp/windows'
 
 

@@ -11,9 +11,9 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from types import SimpleNamespace
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / part) for part in ('src/pybind/mgr', 'qa', 'qa/doubles')]
@@ -37,108 +37,45 @@ WORKLOADS = {'rbd': 'rbd-randwrite', 's3-put': 'omap-heavy', 's3-delete': 'omap-
 LEAST_SHARE = 0.01
 #: Nor do columns of which nothing is known, with less than this of level 0.
 LEFT_OUT = 0.1
-_Record = TypeVar('_Record')
 
 
-@dataclass(frozen=True)
-class Trial:
-    """The plan of a run; what does not apply to its clients is 0."""
-
-    name: str
-    #: "rbd", "s3-put", "s3-delete" or "cephfs"
-    clients: str
-    memtable_mib: int
-    merge: int
-    trigger: int
-    level_base_mib: int
-    compression: str
-    #: Of one placement group.
-    log_entries: int
-
-    @property
-    def options(self) -> str:
-        number = max(4, 1024 // self.memtable_mib, 2 * self.merge)
-        return (
-            f'compression={self.compression},max_write_buffer_number={number},'
-            f'min_write_buffer_number_to_merge={self.merge},'
-            f'write_buffer_size={self.memtable_mib << 20},max_background_jobs=4,'
-            f'level0_file_num_compaction_trigger={self.trigger},'
-            f'max_bytes_for_level_base={self.level_base_mib << 20},'
-            'max_bytes_for_level_multiplier=8,writable_file_max_buffer_size=0,'
-            f'compaction_readahead_size=2097152,max_total_wal_size={WAL_LIMIT_MIB << 20}'
-        )
+#: A run, its trial or one of its columns, as stored.
+Stored = SimpleNamespace
 
 
-@dataclass(frozen=True)
-class ColumnSeen:
-    """The activity of all column families of one column; None: no such activity."""
-
-    name: str
-    full_flushes: int
-    early_flushes: int
-    #: Of one flush of full memtables, and of one triggered by the limit of the WAL.
-    full_flush_memory_bytes: float | None
-    full_flush_file_bytes: float | None
-    early_flush_memory_bytes: float | None
-    early_flush_file_bytes: float | None
-    #: Of all flushes since the steady state: keys and values, level 0 files.
-    flushed_data_bytes: int
-    level_0_bytes: int
-    level_0_bytes_per_write: float | None
-    compaction_bytes_per_write: float | None
-    #: After a full compaction.
-    live_bytes: int
+def options_of(trial: Stored) -> str:
+    number = max(4, 1024 // trial.memtable_mib, 2 * trial.merge)
+    return (
+        f'compression={trial.compression},max_write_buffer_number={number},'
+        f'min_write_buffer_number_to_merge={trial.merge},'
+        f'write_buffer_size={trial.memtable_mib << 20},max_background_jobs=4,'
+        f'level0_file_num_compaction_trigger={trial.trigger},'
+        f'max_bytes_for_level_base={trial.level_base_mib << 20},'
+        'max_bytes_for_level_multiplier=8,writable_file_max_buffer_size=0,'
+        f'compaction_readahead_size=2097152,max_total_wal_size={WAL_LIMIT_MIB << 20}'
+    )
 
 
-@dataclass(frozen=True)
-class RealRun:
-    trial: Trial
-    version: str
-    placement_groups: int
-    objects: int
-    #: Until the steady state, and from then on.
-    writes_before: int
-    writes: float
-    write_bytes_avg: float
-    wal_bytes: float
-    #: SST files: on average from the steady state on, at the end, and after a full compaction.
-    sst_bytes_mean: float
-    sst_bytes_after: int
-    sst_bytes_compacted: int
-    wal_peak_bytes: int | None
-    wal_peak_allocated_bytes: int
-    wal_limit_met: int
-    columns: list[ColumnSeen]
+def data_bytes(run: Stored) -> float:
+    """The content of the database as counted by RocksDB: deleted files stay some seconds."""
+    if run.sst_bytes_compacted == run.sst_bytes_after:
+        # Tentacle answers before the full compaction has ended
+        return float(run.sst_bytes_mean)
+    return float(sum(column.live_bytes for column in run.columns))
 
-    @property
-    def data_bytes(self) -> float:
-        """The content of the database as counted by RocksDB: deleted files stay some seconds."""
-        if self.sst_bytes_compacted == self.sst_bytes_after:
-            # Tentacle answers before the full compaction has ended
-            return self.sst_bytes_mean
-        return float(sum(column.live_bytes for column in self.columns))
 
-    @property
-    def flushes(self) -> float | None:
-        """Bytes for each byte in the WAL; None: too few to compare."""
-        return self._for_each_wal_byte([c.level_0_bytes_per_write for c in self.columns])
-
-    @property
-    def compactions(self) -> float | None:
-        """The same of what compactions wrote."""
-        return self._for_each_wal_byte([c.compaction_bytes_per_write for c in self.columns])
-
-    def _for_each_wal_byte(self, rates: Sequence[float | None]) -> float | None:
-        sizes = [column.level_0_bytes for column in self.columns]
-        left_out = sum(size for rate, size in zip(rates, sizes, strict=True) if rate is None)
-        if not sum(sizes) or left_out > LEFT_OUT * sum(sizes):
-            return None
-        return sum(rate or 0.0 for rate in rates) / (self.wal_bytes / self.writes)
+def for_each_wal_byte(run: Stored, rates: Sequence[float | None]) -> float | None:
+    """None: too few to compare."""
+    sizes = [column.level_0_bytes for column in run.columns]
+    left_out = sum(size for rate, size in zip(rates, sizes, strict=True) if rate is None)
+    if not sum(sizes) or left_out > LEFT_OUT * sum(sizes):
+        return None
+    return float(sum(rate or 0.0 for rate in rates) / (run.wal_bytes / run.writes))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    run: RealRun
+    run: Stored
     quantity: str
     predicted: float
     measured: float
@@ -150,32 +87,20 @@ class Comparison:
         return self.measured / self.predicted
 
 
-def read(path: Path = RESULTS) -> list[RealRun]:
-    return [
-        _record(
-            RealRun,
-            {
-                **entry,
-                'trial': _record(Trial, entry['trial']),
-                'columns': [_record(ColumnSeen, column) for column in entry['columns']],
-            },
-        )
-        for entry in json.loads(path.read_text(encoding='utf-8'))['runs']
-    ]
+def read(path: Path = RESULTS) -> list[Stored]:
+    text = path.read_text(encoding='utf-8')
+    found: list[Stored] = json.loads(text, object_hook=lambda entry: Stored(**entry)).runs
+    return found
 
 
-def _record(kind: type[_Record], entry: Mapping[str, Any]) -> _Record:
-    return kind(**{field.name: entry[field.name] for field in fields(kind)})  # type: ignore[arg-type]
-
-
-def predict(run: RealRun, known: Calibration) -> TreeModel:
+def predict(run: Stored, known: Calibration) -> TreeModel:
     release = release_of(run.version, None)
     assert release is not None
     until_middle = run.writes_before + run.writes / 2
     rbd = run.trial.clients == 'rbd'
     load = Load(
         workload=WORKLOADS[run.trial.clients],
-        data_bytes=run.data_bytes,
+        data_bytes=data_bytes(run),
         objects=run.objects,
         placement_groups=run.placement_groups,
         # The logs may not have been as long yet
@@ -184,12 +109,15 @@ def predict(run: RealRun, known: Calibration) -> TreeModel:
         writes_per_object=until_middle / max(1, run.objects) if rbd else None,
     )
     inputs = TreeInputs(
-        parse(run.trial.options), release.rocksdb_version, columns(release.default_cfs), load=load
+        parse(options_of(run.trial)),
+        release.rocksdb_version,
+        columns(release.default_cfs),
+        load=load,
     )
     return model(inputs, known)
 
 
-def compare(run: RealRun, known: Calibration) -> Iterator[Comparison]:
+def compare(run: Stored, known: Calibration) -> Iterator[Comparison]:
     """Every quantity that this run shows."""
     if run.trial.clients not in WORKLOADS:
         return
@@ -204,7 +132,9 @@ def compare(run: RealRun, known: Calibration) -> Iterator[Comparison]:
         yield Comparison(run, 'wal_bytes', predicted.wal.limit_bytes, run.wal_peak_bytes)
         device = predicted.wal.device_bytes.value
         yield Comparison(run, 'wal_device_bytes', device, run.wal_peak_allocated_bytes)
-    found, flushes, compactions = predicted.amplification, run.flushes, run.compactions
+    found = predicted.amplification
+    flushes = for_each_wal_byte(run, [c.level_0_bytes_per_write for c in run.columns])
+    compactions = for_each_wal_byte(run, [c.compaction_bytes_per_write for c in run.columns])
     if found.write is None or found.flushes is None or found.compactions is None:
         return
     if flushes:
@@ -216,7 +146,7 @@ def compare(run: RealRun, known: Calibration) -> Iterator[Comparison]:
         yield Comparison(run, 'write_amplification', found.write.value, measured)
 
 
-def _of_column(run: RealRun, column: ColumnFamilyModel, own: ColumnSeen) -> Iterator[Comparison]:
+def _of_column(run: Stored, column: ColumnFamilyModel, own: Stored) -> Iterator[Comparison]:
     early, predicted_file = column.expected_flush_bytes, column.level0_file_bytes
     assert early is not None
     assert predicted_file is not None

@@ -1,10 +1,8 @@
 #!/usr/bin/python3
-"""How often the verdict is wrong on real OSDs: independent trials, recorded and then judged.
+"""How often the verdict is wrong on real OSDs: independent trials, recorded before they are judged.
 
-`record` runs real clusters under a steady client and records the counters of their OSDs, a window
-and a file for each (see harness/trial_windows.py). It numbers windows on from those in the folder.
-How many there are to be has to be decided before any is judged. `judge FOLDER/*` takes all of them.
-Blocks are built and judged by the module's own code, as in a rollout, evaluated at every block.
+`verdict_record.py` records the trials; `bench_verdict_real.py FOLDER/*` judges all of them. Blocks
+are built and judged by the module's own code, as in a rollout, evaluated at every block.
 
 A trial ends with a verdict (pass, better, fail) or without one (inconclusive, no data). Without one
 a rollout neither goes on nor back but waits for the operator, so each share is of all trials.
@@ -14,46 +12,31 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
-import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean, median, stdev
+from statistics import median
 from typing import Any, Optional
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybind/mgr')]
 
-from harness import Cluster, ClusterSpec, Progress, trial_windows  # noqa: E402 - after the path to it
-from harness.record import save  # noqa: E402
-from rocksdb_tuner.judge.evidence import Block, Evidence, measured  # noqa: E402
+from verdict_record import Recorded, after_s, before_s, read  # noqa: E402
+from verdict_shares import mean, share  # noqa: E402
+
+from rocksdb_tuner.judge.evidence import Block, Evidence  # noqa: E402 - after the path to it
 from rocksdb_tuner.judge.records import (  # noqa: E402
     SoakPlan,
     Verdict,
     ends_with,
-    least_soak_s,
     planned_block_s,
 )
 from rocksdb_tuner.judge.signals import limits  # noqa: E402
 from rocksdb_tuner.judge.verdict import in_words, judge  # noqa: E402
-from rocksdb_tuner.observe.sample import Sample, names_for, take_sample  # noqa: E402
-from rocksdb_tuner.observe.window import window  # noqa: E402
 from rocksdb_tuner.operations.rollout.recording import Part, Recorder  # noqa: E402
-from rocksdb_tuner.tests.judge.simulated import OneReport  # noqa: E402
-from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file  # noqa: E402
 
-#: Of independent trials: the default minimum, and no longer. With only 8 blocks on either side (240
-#: s) a quarter of soaks has no verdict even on white noise, whose independence so few do not show.
-SOAK_S = (600.0, 600.0)
-#: By default 32 OSDs take all the asynchronous requests that Linux has (fs.aio-max-nr).
-MANY_OSDS = (('bdev_aio_max_queue_depth', '64'),)
-#: The name of a window's recording.
-WINDOW = 'verdict-window-{}.json.xz'
-#: After a window no OSD is slow any more, but requests of before are under way.
-WASHOUT_S = 20.0
 SIGNALS = ('op_w_latency_ms', 'kv_sync_ms_per_txn')
 #: What happens to the canary of a trial.
 KINDS = ('slower', 'unchanged')
@@ -64,25 +47,6 @@ CLAIMS: Mapping[str, tuple[str, frozenset[str]]] = {
     'missed': ('slower', frozenset({'pass', 'better'})),
     'caught': ('slower', frozenset({'fail'})),
 }
-Samples = Mapping[int, Optional[Sample]]
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """The samples the module would have taken, every ten seconds, and the window's document."""
-
-    looks: Sequence[tuple[float, Samples]]
-    document: Mapping[str, Any]
-
-    def between(self, begin_s: float, end_s: float) -> Iterator[tuple[float, Samples]]:
-        return (look for look in self.looks if begin_s <= look[0] <= end_s)
-
-    def mean(self, osd: int, begin_s: float, end_s: float, signal: str) -> Optional[float]:
-        """One signal of one OSD in all of that time."""
-        known = [s for _, at in self.between(begin_s, end_s) if (s := at[osd]) is not None]
-        span = window(known[0], known[-1]) if len(known) > 1 else None
-        value: Optional[float] = getattr(measured(span, None, 1), signal)
-        return value
 
 
 @dataclass(frozen=True)
@@ -100,32 +64,6 @@ class Trial:
     @property
     def osds(self) -> tuple[int, ...]:
         return (self.canary, *self.controls)
-
-
-def read(path: Path) -> Recorded:
-    recording = load_file(path)
-    names = names_for(recording.release)
-    newest: dict[int, Optional[Sample]] = dict.fromkeys(r.osd_id for r in recording.reports)
-    looks: list[tuple[float, Samples]] = []
-    now_s = recording.reports[0].time_s
-    for report in recording.reports:
-        while report.time_s > now_s:
-            looks.append((now_s, dict(newest)))
-            now_s += SAMPLE_INTERVAL_S
-        sample = take_sample(OneReport(report), report.osd_id, report.nonce, names, report.time_s)
-        newest[report.osd_id] = sample or newest[report.osd_id]
-    looks.append((now_s, newest))
-    return Recorded(looks, json.loads(lzma.decompress(path.read_bytes())))
-
-
-def before_s(plan: SoakPlan) -> float:
-    """So long that all blocks of the time before are complete, whenever it begins."""
-    return least_soak_s(plan) + 2 * SAMPLE_INTERVAL_S
-
-
-def after_s(plan: SoakPlan) -> float:
-    """So long that all blocks of the longest soak are complete, whenever it begins."""
-    return limits().warm_up_s + plan.most_s + 2 * SAMPLE_INTERVAL_S
 
 
 def drawn(document: Mapping[str, Any]) -> Iterator[Trial]:
@@ -252,98 +190,15 @@ def _ended(each: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def mean(values: Sequence[float]) -> dict[str, Optional[float]]:
-    """With the standard error; the values are in percent."""
-    error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
-    return {
-        'mean': round(fmean(values), 1) if values else None,
-        'standard_error': None if error is None else round(error, 1),
-    }
-
-
-def share(hits: int, of: int) -> dict[str, Any]:
-    """With its 95% interval by Clopper and Pearson, 2.5% on either side, in percent."""
-
-    def at_most(k: int, part: float) -> float:
-        return sum(math.comb(of, i) * part**i * (1 - part) ** (of - i) for i in range(k + 1))
-
-    def where(falls_to: float, k: int) -> float:
-        low, high = 0.0, 1.0
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (middle, high) if at_most(k, middle) > falls_to else (low, middle)
-        return round(100 * low, 1)
-
-    return {
-        'trials': of,
-        'count': hits,
-        'percent': round(100 * hits / of, 1) if of else None,
-        'low_percent': where(0.975, hits - 1) if hits else 0.0,
-        'high_percent': where(0.025, hits) if hits < of else 100.0,
-    }
-
-
-def windows(
-    folder: Path, count: int, osds: int, soak_s: tuple[float, float]
-) -> list[trial_windows.TrialWindow]:
-    """So many windows beyond those that are recorded in the folder."""
-    plan = SoakPlan(*soak_s)
-    recorded = [
-        int(path.name.split('-')[2].split('.')[0]) for path in folder.glob(WINDOW.format('*'))
-    ]
-    first = max(recorded, default=-1) + 1
-    return [
-        trial_windows.TrialWindow(
-            number=number,
-            groups=trial_windows.draw(osds, number),
-            soak_s=soak_s,
-            calm_s=WASHOUT_S + before_s(plan),
-            slow_s=after_s(plan),
-        )
-        for number in range(first, first + count)
-    ]
-
-
-def _record(arguments: argparse.Namespace) -> None:
-    """Each on fresh OSDs: memtables of 96 OSDs take 24 GiB within two windows."""
-    spec = ClusterSpec(
-        release=arguments.release, osds=arguments.osds, crush_hosts=arguments.hosts, pool_size=1,
-        osd_conf=MANY_OSDS, slow_sync=True, few_mgr_modules=True,
-    )  # fmt: skip
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    for one in windows(arguments.out, arguments.trials, arguments.osds, tuple(arguments.soak)):
-        with Cluster.up(spec, arguments.dir, Progress()) as cluster:
-            document = trial_windows.record(cluster, one, arguments.rate_iops, arguments.settle)
-            save(document, arguments.out / WINDOW.format(f'{one.number:02}'))
-
-
-def _judge(arguments: argparse.Namespace) -> None:
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('recordings', type=Path, nargs='+')
+    parser.add_argument('--out', type=Path, help='a JSON file')
+    arguments = parser.parse_args()
     text = json.dumps(judged([read(path) for path in arguments.recordings]), indent=1)
     print(text)
     if arguments.out is not None:
         arguments.out.write_text(text + '\n')
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    what = parser.add_subparsers(required=True)
-    record = what.add_parser('record', help='run clusters and write down what their OSDs count')
-    record.add_argument('--dir', type=Path, required=True, help='folder of the cluster')
-    record.add_argument('--release', default='pacific')
-    record.add_argument('--osds', type=int, default=96)
-    record.add_argument('--hosts', type=int, default=4)
-    record.add_argument('--rate-iops', type=int, default=960)
-    record.add_argument('--settle', type=float, default=60.0, help='seconds before it begins')
-    record.add_argument('--out', type=Path, required=True, help='a folder')
-    record.add_argument('--trials', type=int, default=1, metavar='WINDOWS')
-    record.add_argument('--soak', type=float, nargs=2, default=SOAK_S, metavar=('MIN', 'MAX'))
-    record.set_defaults(run=_record)
-    judging = what.add_parser('judge', help='hold the verdict against recordings')
-    judging.add_argument('recordings', type=Path, nargs='+')
-    judging.add_argument('--out', type=Path, help='a JSON file')
-    judging.set_defaults(run=_judge)
-    arguments = parser.parse_args()
-    arguments.run(arguments)
     return 0
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from verdict_record import Recorded, read, windows
 
-from bench_verdict_real import CHECKOUT, Recorded, judged, read, windows
+from bench_verdict_real import CHECKOUT, judged
 from harness.trial_windows import draw
 
 SOAK_S = (480.0, 480.0)

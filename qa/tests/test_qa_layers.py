@@ -109,7 +109,7 @@ def test_imports_are_found_under_any_name() -> None:
     imports = {
         'tests/test_harness_procs.py': 'harness/procs.py',
         'harness/cluster.py': 'harness/boot.py',
-        'bench/bench_verdict_real.py': 'harness/trial_windows.py',
+        'bench/verdict_record.py': 'harness/trial_windows.py',
         'browser/test_tab.py': 'tests/integration/sample_answers.py',
         'harness/clients/s3_client.py': 'harness/clients/client_outcome.py',
         'cluster': 'harness/cli.py',
