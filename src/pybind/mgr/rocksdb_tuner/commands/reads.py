@@ -138,8 +138,7 @@ def trend(
     numbers = [osd_number(text) for text in str(osds).split(',')]
     if len(numbers) > TREND_OSDS_MAX:
         raise BadQuestionError(
-            errno.EINVAL,
-            f'too many OSDs ({len(numbers)}), the maximum is {TREND_OSDS_MAX}',
+            errno.EINVAL, f'too many OSDs ({len(numbers)}), the maximum is {TREND_OSDS_MAX}'
         )
     for number in numbers:
         facts_of(context.snapshot, number)

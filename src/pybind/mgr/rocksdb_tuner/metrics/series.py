@@ -140,10 +140,7 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
         return
     phases = [phase.value for phase in Stage]
     yield states(
-        'experiment_phase',
-        '1 for the phase of the last experiment.',
-        phases,
-        state.phase.value,
+        'experiment_phase', '1 for the phase of the last experiment.', phases, state.phase.value
     )
     changed = len(state.changed)
     yield single('experiment_changed_osds', 'OSDs that run the options of an arm.', changed)

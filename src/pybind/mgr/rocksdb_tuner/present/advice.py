@@ -129,15 +129,11 @@ class Steps:
         return self.change.order[0] if self.judged else None
 
     @property
-    def controls(
-        self,
-    ) -> Annotated[tuple[OsdId, ...], 'Ids of the control OSDs of the canary.']:
+    def controls(self) -> Annotated[tuple[OsdId, ...], 'Ids of the control OSDs of the canary.']:
         return self.change.controls if self.judged else ()
 
     @property
-    def gates(
-        self,
-    ) -> Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']:
+    def gates(self) -> Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']:
         return GATES
 
 
@@ -146,8 +142,7 @@ class Plan:
     """Preview of `apply`."""
 
     recommendation: Annotated[
-        Advice,
-        InPlace('kind', 'who', 'profile', 'risk', 'options_to', 'commands', 'undo_commands'),
+        Advice, InPlace('kind', 'who', 'profile', 'risk', 'options_to', 'commands', 'undo_commands')
     ]
     steps: Annotated[Steps, InPlace()]
 
@@ -373,8 +368,7 @@ def _predictions(r: Advice) -> str:
 def _prediction(found: Prediction) -> str:
     change = format_change_range(found.low_percent, found.high_percent)
     return joined(
-        paragraph(f'{found.metric}: {change}', 4, '  - '),
-        paragraph(f'Basis: {found.basis}', 4),
+        paragraph(f'{found.metric}: {change}', 4, '  - '), paragraph(f'Basis: {found.basis}', 4)
     )
 
 

@@ -411,10 +411,7 @@ def experiment(state: ExperimentState) -> str:
             ('Controls', f'osd.{format_ids(request.controls)} (unchanged)'),
             ('Started', format_time(state.started_s) or UNKNOWN),
             ('Ended', (format_time(state.ended_s) or UNKNOWN) if ended else None),
-            (
-                'Winner is',
-                'applied to the group' if state.adopt else 'recommended, not applied',
-            ),
+            ('Winner is', 'applied to the group' if state.adopt else 'recommended, not applied'),
         ),
         table(columns, arms),
         titled(

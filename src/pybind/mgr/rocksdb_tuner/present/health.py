@@ -62,8 +62,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
         )
     checks |= _report_checks(snapshot.sampling)
     checks |= failing_checks(
-        snapshot.failing,
-        snapshot.taken_s if snapshot.published_s is None else snapshot.published_s,
+        snapshot.failing, snapshot.taken_s if snapshot.published_s is None else snapshot.published_s
     )
     checks |= _operation_checks(snapshot)
     by_condition: dict[str, list[Finding]] = {}

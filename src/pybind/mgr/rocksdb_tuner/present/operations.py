@@ -291,12 +291,10 @@ class Change:
     record: Annotated[HistoryRecord, InPlace()]
     judged: Annotated[Judged, InPlace()]
     measured_effects: Annotated[
-        tuple[SignalVerdict, ...],
-        'Change of the first OSD relative to its controls.',
+        tuple[SignalVerdict, ...], 'Change of the first OSD relative to its controls.'
     ]
     comparison: Annotated[
-        Optional[Comparison],
-        'Comparison of prediction and measurement; null if one is missing.',
+        Optional[Comparison], 'Comparison of prediction and measurement; null if one is missing.'
     ]
     experiment: Annotated[
         Optional[ExperimentOutcome],
@@ -328,10 +326,7 @@ def _experiment(tried: ExperimentPlan, found: Optional[Conclusion]) -> Experimen
         winner=None if found is None else found.winner,
         arms=tuple(
             TriedOptions(
-                arm.name,
-                arm.options,
-                *arm.percents,
-                arm.why_dropped if arm.dropped else None,
+                arm.name, arm.options, *arm.percents, arm.why_dropped if arm.dropped else None
             )
             for arm in tried.arms
         ),

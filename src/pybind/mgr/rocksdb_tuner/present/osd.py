@@ -237,12 +237,10 @@ class Growth:
     time_s: Annotated[tuple[int, ...], 'Seconds since the epoch, oldest first.']
     used_bytes: Annotated[tuple[Count, ...], 'Space used on the DB device at each of these times.']
     total_bytes: Annotated[
-        Optional[Count],
-        'Size of the DB device; null without a dedicated device or without data.',
+        Optional[Count], 'Size of the DB device; null without a dedicated device or without data.'
     ]
     forecast: Annotated[
-        Optional[Forecast],
-        'Forecast of a full DB device; null without a dedicated device.',
+        Optional[Forecast], 'Forecast of a full DB device; null without a dedicated device.'
     ]
 
 
@@ -281,8 +279,7 @@ class OsdMap:
     profiles: Annotated[Named, 'Names of the running profiles.']
     sources: Annotated[Named, 'Sources of the options.']
     pending_restart: Annotated[
-        tuple[Optional[bool], ...],
-        'Whether a restart would apply the configured options.',
+        tuple[Optional[bool], ...], 'Whether a restart would apply the configured options.'
     ]
     kv_sync_ms: Annotated[
         tuple[Optional[_Shade], ...], 'Mean duration of one round of the kv_sync thread.'

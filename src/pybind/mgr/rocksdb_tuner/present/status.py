@@ -112,8 +112,7 @@ class Report:
     anonymous: Annotated[bool, 'Whether names were replaced and free text dropped.']
     module_version: Annotated[str, 'Version of the module.']
     collection: Annotated[
-        Mapping[str, object],
-        "The module's records, for `python3 -m rocksdb_tuner.offline`.",
+        Mapping[str, object], "The module's records, for `python3 -m rocksdb_tuner.offline`."
     ]
 
 

@@ -66,11 +66,7 @@ _PROFILE = Picked(
 #: By the name of their schema.
 VIEWS = {
     'status': View(
-        'ceph rocksdb-tuner status',
-        status.Status,
-        status.status_of,
-        status.status,
-        in_tab=True,
+        'ceph rocksdb-tuner status', status.Status, status.status_of, status.status, in_tab=True
     ),
     'mode': View('ceph rocksdb-tuner mode', status.ModeInForce, status.mode_of, status.mode),
     'doctor': View(
@@ -85,11 +81,7 @@ VIEWS = {
         'python3 -m rocksdb_tuner.offline PATH --format json', status.Overview, status.overview_of
     ),
     'osd': View(
-        'ceph rocksdb-tuner osd',
-        tuple[osd.OsdRow, ...],
-        osd.rows_of,
-        osd.osds,
-        'One row per OSD.',
+        'ceph rocksdb-tuner osd', tuple[osd.OsdRow, ...], osd.rows_of, osd.osds, 'One row per OSD.'
     ),
     'osd-detail': View('ceph rocksdb-tuner osd <id>', osd.OsdDetail, None, osd.osd),
     'workload': View('ceph rocksdb-tuner workload', osd.Workloads, osd.workloads_of, osd.workload),
@@ -137,11 +129,7 @@ VIEWS = {
         in_tab=True,
     ),
     'plan': View(
-        'ceph rocksdb-tuner apply <id> --dry-run',
-        advice.Plan,
-        None,
-        advice.plan,
-        in_tab=True,
+        'ceph rocksdb-tuner apply <id> --dry-run', advice.Plan, None, advice.plan, in_tab=True
     ),
     'compact-plan': View(
         'ceph rocksdb-tuner compact --dry-run, and apply <id> --dry-run for a compaction',
@@ -189,10 +177,7 @@ VIEWS = {
     ),
     'model': View('ceph rocksdb-tuner model', model.Model, model.model_of, model.tree),
     'profile-derive': View(
-        'ceph rocksdb-tuner profile derive',
-        model.Derived,
-        model.derived_of,
-        model.derivation,
+        'ceph rocksdb-tuner profile derive', model.Derived, model.derived_of, model.derivation
     ),
     'profile-diff': View('ceph rocksdb-tuner profile diff', Comparison, None, options.comparison),
     'profile-ls': View(

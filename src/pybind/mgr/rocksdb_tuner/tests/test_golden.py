@@ -33,6 +33,8 @@ from .offline.test_files import BEFORE, OPTION, fill
 from .offline.test_same_answers import World, a_stale_string
 from .present import experiment_samples as experiments
 from .present import samples
+from .present.cases import CASES
+from .present.test_documents import documents
 from .query_command import ask
 
 SMALL = samples.small_cluster()
@@ -109,6 +111,11 @@ def html() -> str:
     return measured.sub('1.5', json.dumps(json.loads(found), indent=1))
 
 
+def of_json(state: Snapshot) -> dict[str, str]:
+    """The documents of the small cluster; of several of one kind the last."""
+    return {name: json.dumps(found, indent=1) for name, found in documents(state)}
+
+
 def _without(*missing: str) -> Callable[[Path], None]:
     def remove(folder: Path) -> None:
         for name in missing:
@@ -163,6 +170,8 @@ FILES: Mapping[str, Callable[[], Mapping[str, str]]] = {
     },
     'offline': lambda: dict(of_folders()),
     'html': lambda: {'a stale string': html()},
+    'cases': lambda: {title: text() for title, text in CASES.items()},
+    'json': lambda: of_json(SMALL),
 }
 
 

@@ -6,11 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocksdb_tuner.collection.records import (
-    Collection,
-    ModuleState,
-    OsdCollection,
-)
+from rocksdb_tuner.collection.records import Collection, ModuleState, OsdCollection
 from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
@@ -200,10 +196,7 @@ def whole() -> Collection:
             ),
             crush=_crush(),
         ),
-        osds={
-            3: OsdCollection(sharded=False),
-            0: OsdCollection(evidence, running, sharded=True),
-        },
+        osds={3: OsdCollection(sharded=False), 0: OsdCollection(evidence, running, sharded=True)},
         entries=(
             ConfigEntry('global', OPTION, 'ttl=1'),
             ConfigEntry('osd/class:gold', OPTION, 'ttl=2'),

@@ -405,9 +405,7 @@ def test_thread_that_cannot_start_is_a_problem_and_blocks_nothing(
     assert ask(address)[1] == TEXT.encode()
 
 
-def test_text_is_rendered_once_per_snapshot_and_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_text_is_rendered_once_per_snapshot_and_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     shown, limit = [samples.small_cluster()], [10]
     limits: list[int] = []
 

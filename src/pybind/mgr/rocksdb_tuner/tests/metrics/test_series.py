@@ -60,7 +60,7 @@ def value(found: Series, name: str, **labels: str) -> float | None:
         ),
         min_size=1,
         max_size=5,
-    ),
+    )
 )
 def test_any_label_value_and_number_is_read_back(
     wanted: list[tuple[dict[str, str], float]],

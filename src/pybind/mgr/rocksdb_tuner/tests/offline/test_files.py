@@ -219,11 +219,7 @@ def test_alert_for_slow_operations_is_explained_from_files(
     ],
 )
 def test_missing_files_are_reported_with_their_purpose(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-    message: str,
-    consequence: str,
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, message: str, consequence: str
 ) -> None:
     (folder / name).unlink()
     status, _, err = run(capsys, folder)

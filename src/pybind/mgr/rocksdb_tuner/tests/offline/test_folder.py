@@ -8,9 +8,7 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.facts import (
-    WATCHED_IF_SET,
-)
+from rocksdb_tuner.advise.facts import WATCHED_IF_SET
 from rocksdb_tuner.collection.records import Collection, OsdCollection
 from rocksdb_tuner.collection.report import UnreadableError
 from rocksdb_tuner.mgr.records import CounterPoint, RunningOption
@@ -69,11 +67,7 @@ PRINTS_PERF = 'is not the output of "ceph tell osd.N perf dump": '
             'is not JSON, or truncated: Expecting value: line 1 column 12 (char 11)',
         ),
         ('health.json', '{"checks": NaN}', 'is not JSON, or truncated: NaN is not a number'),
-        (
-            'health.json',
-            '[' * 100_000,
-            'is nested too deeply to be the output of a Ceph command',
-        ),
+        ('health.json', '[' * 100_000, 'is nested too deeply to be the output of a Ceph command'),
         ('osd_dump.json', '[]', PRINTS_DUMP + 'it has another structure'),
         ('osd_dump.json', '{}', PRINTS_DUMP + '"osds" is missing'),
         (
@@ -140,7 +134,7 @@ def test_missing_osd_map_is_reported_with_the_command_that_prints_it() -> None:
 def test_problems_are_ordered_by_name() -> None:
     problems = refused(health__json='', config_dump__json='', osd_dump__json='{')
     assert [p.partition(':')[0] for p in problems] == [
-        *('config_dump.json', 'health.json', 'osd_dump.json'),
+        *('config_dump.json', 'health.json', 'osd_dump.json')
     ]
 
 

@@ -8,11 +8,7 @@ from dataclasses import replace
 from rocksdb_tuner.advise.experiment_plan import Question, plan_for
 from rocksdb_tuner.judge.arms import Answer, Arm, Conclusion, Contrast
 from rocksdb_tuner.judge.records import Effect, Predicted, SignalVerdict
-from rocksdb_tuner.operations.experiment.records import (
-    ExperimentState,
-    Stage,
-    with_arms,
-)
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage, with_arms
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdProgress, OsdStep
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan
@@ -45,12 +41,7 @@ def plan() -> ExperimentPlan:
         workload='rbd-small-write',
         hardware='nvme',
         arms=(
-            Arm(
-                BEST,
-                LZ4,
-                Predicted('kv_sync thread time per write', -30.0, -10.0),
-                osds=(1, 4),
-            ),
+            Arm(BEST, LZ4, Predicted('kv_sync thread time per write', -30.0, -10.0), osds=(1, 4)),
             Arm(OTHER, MERGED, osds=(2, 7)),
         ),
         controls=CONTROLS,

@@ -474,8 +474,7 @@ HISTORY = (
         measured='worse: client write latency +31% (+26 to +36%)',
         predicted=Predicted('4 KiB random write IOPS', 0.0, 23.0),
         judgement=Judgement(
-            Verdict.WORSE,
-            (SignalVerdict('op_w_latency_ms', Effect.WORSE, 31.0, 26.0, 36.0),),
+            Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 31.0, 26.0, 36.0),)
         ),
     ),
     HistoryRecord(
@@ -689,12 +688,7 @@ for _record, _strategy in (
     (Evidence, st.builds(Evidence, figures=st.just(()))),
     (
         Prediction,
-        st.builds(
-            Prediction,
-            estimate_percent=_FINITE,
-            low_percent=_FINITE,
-            high_percent=_FINITE,
-        ),
+        st.builds(Prediction, estimate_percent=_FINITE, low_percent=_FINITE, high_percent=_FINITE),
     ),
     (
         Signals,

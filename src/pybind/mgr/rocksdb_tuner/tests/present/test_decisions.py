@@ -11,14 +11,7 @@ import pytest
 
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.decision import REMEDIES, nothing
-from rocksdb_tuner.advise.records import (
-    Decision,
-    Finding,
-    Limit,
-    Priority,
-    Resource,
-    Severity,
-)
+from rocksdb_tuner.advise.records import Decision, Finding, Limit, Priority, Resource, Severity
 from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.decisions import decisions_of

@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner import present
 from rocksdb_tuner.advise.profiles import profiles
-from rocksdb_tuner.advise.records import FindingEvidence, Kind, Limit, Resource
+from rocksdb_tuner.advise.records import FindingEvidence, Kind
 from rocksdb_tuner.advise.whatif.compare import Side, compare
 from rocksdb_tuner.advise.whatif.derive import derive
 from rocksdb_tuner.advise.whatif.overrides import Overrides
 from rocksdb_tuner.advise.whatif.situation import situation_without_osd
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.report import read_report, report
+from rocksdb_tuner.deep.reader import OsdDeepStats
 from rocksdb_tuner.doctor import examine
+from rocksdb_tuner.observe.kv_stats import parse_deep_stats
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, GrowthPoints, Trend
 from rocksdb_tuner.offline.cli import overview
 from rocksdb_tuner.offline.judge import judge as judge_files
@@ -32,13 +34,13 @@ from rocksdb_tuner.options.verdict import find_option, judge
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.advice import findings_named, in_full, plan_of
 from rocksdb_tuner.present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
-from rocksdb_tuner.snapshot import Mode, Snapshot
+from rocksdb_tuner.snapshot import Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ..test_tuner import World
 from . import experiment_samples as experiments
 from . import samples
-from .test_tables import sampled_in_detail
+from .cases import DATA, sampled_in_detail
 
 SCHEMAS = {
     path.name[: -len('.schema.json')]: json.loads(path.read_text())
@@ -160,101 +162,53 @@ def test_every_schema_is_valid(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
 
 
-@pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
+def states() -> dict[str, Snapshot]:
+    operations = {
+        'waiting': samples.operating(samples.waiting_rollout()),
+        'failed': samples.operating(samples.failed_rollout()),
+        'compacting': samples.operating(None, samples.compacting()),
+        'in detail': sampled_in_detail(),
+        **{
+            f'experiment {name}': samples.operating(experiment=state)
+            for name, state in experiments.all_states().items()
+        },
+    }
+    return {**samples.all_snapshots(), **operations}
+
+
+@pytest.mark.parametrize('state', sorted(states()))
 def test_documents_of_every_state_match_their_schema(state: str) -> None:
-    for name, found in documents(samples.all_snapshots()[state]):
+    for name, found in documents(states()[state]):
         validator(name).validate(found)
 
 
-@pytest.mark.parametrize(
-    'rollout', [samples.rollout(), samples.waiting_rollout(), samples.failed_rollout(), None]
-)
-def test_rollouts_of_every_kind_match_their_schema(rollout: Any) -> None:
-    found = json.loads(views.show('operation', samples.operating(rollout)))
-    validator('operation').validate(found)
-    status = views.show('status', replace(samples.small_cluster(), rollout=rollout))
-    validator('status').validate(json.loads(status))
+@pytest.mark.parametrize('name', sorted(OTHERS))
+def test_other_documents_match_their_schema(name: str) -> None:
+    validator(name).validate(document(name))
+
+
+def test_refused_plan_of_an_experiment_matches_the_schema() -> None:
+    """What is unknown of it is null, not 0."""
+    found = json.loads(views.show('experiment-plan', experiments.impossible()))
+    validator('experiment-plan').validate(found)
+    assert (found['duration_s'], found['restarts'], found['detectable_percent']) == (None,) * 3
+
+
+@pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
+@pytest.mark.parametrize('name', ['compaction_only', 'extended'])
+def test_deep_statistics_of_each_release_match_the_schema(release: str, name: str) -> None:
+    stats = parse_deep_stats((DATA / release / f'{name}.txt').read_text())
+    seen = OsdDeepStats(0, samples.NOW_S, stats)
+    found = json.loads(views.show('osd-detail', detail_of(samples.small_cluster(), 0, seen)))
+    validator('osd-detail').validate(found)
+    shown = [family['name'] for family in found['deep']['column_families']]
+    assert shown == [family.name for family in stats.column_families]
 
 
 def test_all_profiles_match_their_schema() -> None:
     validator('profile-ls').validate(document('profile-ls'))
     for profile in profiles():
         validator('profile-show').validate(json.loads(views.show('profile-show', profile)))
-
-
-def objects_of(schema: Any, place: str = '') -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every part of a schema that describes an object."""
-    if isinstance(schema, dict):
-        if 'properties' in schema and isinstance(schema.get('type'), (str, list)):
-            yield place, schema
-        for key, part in schema.items():
-            yield from objects_of(part, f'{place}/{key}')
-    elif isinstance(schema, list):
-        for number, part in enumerate(schema):
-            yield from objects_of(part, f'{place}/{number}')
-
-
-@pytest.mark.parametrize('name', sorted(SCHEMAS))
-def test_schemas_have_exactly_the_documented_names(name: str) -> None:
-    """A name that is not published cannot appear, one that is published is always there."""
-    found = list(objects_of(SCHEMAS[name]))
-    assert found
-    for place, schema in found:
-        assert schema['additionalProperties'] is False, place
-        assert sorted(schema['required']) == sorted(schema['properties']), place
-
-
-def without(found: Any, key: str) -> Any:
-    target = found[0] if isinstance(found, list) else found
-    del target[key]
-    return found
-
-
-def with_value(found: Any, key: str, value: Any) -> Any:
-    target = found[0] if isinstance(found, list) else found
-    target[key] = value
-    return found
-
-
-@pytest.mark.parametrize('name', sorted(SCHEMAS))
-def test_document_with_a_missing_name_is_refused(name: str) -> None:
-    found = document(name)
-    assert validator(name).is_valid(found)
-    first = next(iter(found[0] if isinstance(found, list) else found))
-    assert not validator(name).is_valid(without(found, first))
-
-
-@pytest.mark.parametrize('name', sorted(SCHEMAS))
-def test_document_with_an_unknown_name_is_refused(name: str) -> None:
-    assert not validator(name).is_valid(with_value(document(name), 'surprise', 1))
-
-
-@pytest.mark.parametrize(
-    ('name', 'key', 'value'),
-    [
-        ('status', 'mode', 'on'),
-        ('status', 'recommendations', -1),
-        ('status', 'time', 1770000000),
-        ('osd', 'kv_sync_ms', '0.7 ms'),
-        ('osd', 'write_iops', -1),
-        ('osd', 'db_used_bytes', 0.5),
-        ('osd', 'up', None),
-        ('osd-detail', 'compaction_source', 'guessed'),
-        ('findings', 'severity', 'fatal'),
-        ('recommend', 'kind', 'set-options'),
-        ('recommend', 'prediction', '20%'),
-        ('recommend-detail', 'targets', None),
-        ('plan', 'batches', [{'osds': [0], 'phase': 'done'}]),
-        ('operation', 'phase', 'running'),
-        ('operation', 'verdict', 'ok'),
-        ('operation', 'kind', 'compaction'),
-        ('history', 'outcome', 'pass'),
-        ('mode', 'mode', 'auto'),
-        ('profile-show', 'workloads', ['small']),
-    ],
-)
-def test_document_with_a_wrong_value_is_refused(name: str, key: str, value: Any) -> None:
-    assert not validator(name).is_valid(with_value(document(name), key, value))
 
 
 #: The contract: what others read. Names may be added to documents, none of these may go.
@@ -284,6 +238,10 @@ CONTRACT = {
         id kind recommendation phase who batches.osds batches.phase verdict started updated
         paused_reason
     """,
+    'experiment-plan': """
+        id phase who arms controls winner conclusion detectable_percent duration_s started ended
+        arms.name arms.options arms.osds arms.verdict arms.effect
+    """,
     'history': 'id time who from to actor outcome prediction measured',
 }
 
@@ -296,50 +254,6 @@ def test_documents_have_the_names_of_the_contract(name: str) -> None:
             found = found[0] if isinstance(found, list) else found
             assert key in found, path
             found = found[key]
-
-
-def test_status_matches_the_snapshot() -> None:
-    found = document('status')
-    assert found['mode'] == 'recommend'
-    assert found['time'] == '2026-02-02T02:40:00Z'
-    assert found['groups'] == [
-        {
-            'who': 'osd/class:ssd',
-            'osds': [0, 1, 2],
-            'workload': {'class': 'rbd-small-write', 'confidence': 0.923457},
-            'limit': {
-                'resource': 'unknown',
-                'part': None,
-                'relief': None,
-                'confidence': 0.0,
-                'evidence': [],
-                'thread_share': None,
-            },
-            'options': {
-                'profile': 'pacific-default',
-                'source': 'default',
-                'pending_restart': [],
-                'variants': [
-                    {'profile': 'pacific-default', 'source': 'default', 'osds': [0, 1, 2]}
-                ],
-            },
-        }
-    ]
-    assert found['findings'] == {'error': 1, 'warning': 1, 'info': 1}
-    assert found['recommendations'] == 1
-    assert found['operation']['osds_finished'] == 1
-
-
-def test_mixed_group_has_no_profile_but_all_its_variants() -> None:
-    found = json.loads(views.show('status', samples.large_cluster()))
-    hdd = found['groups'][0]['options']
-    assert hdd['profile'] is None
-    assert hdd['source'] is None
-    assert [(v['profile'], v['source'], len(v['osds'])) for v in hdd['variants']] == [
-        ('pacific-default', 'default', 38),
-        (None, 'mon', 2),
-    ]
-    assert hdd['pending_restart'] == [4, 9]
 
 
 def test_unknown_is_null() -> None:
@@ -358,80 +272,8 @@ def test_unknown_is_null() -> None:
     assert found['workload'] == {'class': 'unknown', 'confidence': 0, 'evidence': []}
 
 
-def test_zero_stays_zero() -> None:
-    assert document('osd')[0]['slow_used_bytes'] == 0
-
-
-def test_numbers_are_rounded_without_losing_meaning() -> None:
-    row = document('osd')[0]
-    assert row['kv_sync_ms'] == 0.731235
-    assert row['write_iops'] == 271.123
-    assert row['db_used_bytes'] == 1288490188
-
-
-def test_osd_detail_has_only_data_of_this_osd() -> None:
-    found = json.loads(views.show('osd-detail', detail_of(samples.small_cluster(), 1)))
-    assert [f['id'] for f in found['findings']] == ['unstartable-options']
-    assert found['recommendations'] == ['ssd-1a2b3c']
-
-
-def test_show_compares_options_one_by_one() -> None:
-    changes = {
-        c['option']: (c['from'], c['to']) for c in document('recommend-detail')['difference']
-    }
-    assert changes['compression'] == ('kNoCompression', 'kLZ4Compression')
-    assert changes['max_background_jobs'] == (None, '4')
-    assert 'max_total_wal_size' not in changes
-    # 2MB and 2097152 are the same.
-    assert 'compaction_readahead_size' not in changes
-
-
-def test_unparsable_options_are_not_compared() -> None:
-    broken = replace(samples.recommendation(), options_from='compression')
-    found = json.loads(views.show('recommend-detail', in_full(broken, None)))
-    validator('recommend-detail').validate(found)
-    assert found['difference'] is None
-
-
-def test_plan_keeps_the_order_of_the_recommendation() -> None:
-    found = json.loads(
-        views.show('plan', plan_of(samples.recommendation(osds=(2, 0, 1)), samples.SOAK))
-    )
-    assert [batch['osds'] for batch in found['batches']] == [[2], [0], [1]]
-    assert found['expected_duration_most_s'] >= found['expected_duration_s'] > 0
-    assert (found['canary'], found['controls']) == (None, [])
-    judged = samples.changing(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
-    shown = json.loads(views.show('recommend-detail', in_full(judged, samples.SOAK)))
-    assert (shown['plan']['canary'], shown['plan']['controls']) == (2, [1, 0])
-    assert json.loads(views.show('recommend-detail', in_full(judged, None)))['plan'] is None
-
-
-def test_rollout_shows_the_progress_of_each_osd() -> None:
-    found = document('operation')
-    assert [(osd['osd'], osd['step']) for osd in found['osds']] == [
-        (0, 'verified'),
-        (1, 'restarting'),
-        (2, 'pending'),
-    ]
-    assert found['osds'][0]['from'] == samples.PACIFIC_DEFAULT
-    assert found['osds'][0]['to'] == samples.LZ4
-    assert found['verdict'] is None
-
-
-def test_waiting_rollout_has_its_reason() -> None:
-    last = samples.operating(samples.waiting_rollout())
-    found = json.loads(views.show('operation', last))
-    assert found['phase'] == 'waiting'
-    assert 'restart osd.1' in found['paused_reason']
-
-
 def test_no_operation_is_null() -> None:
     assert views.show('operation', samples.operating()) == 'null'
-
-
-def test_document_modes_are_all_modes() -> None:
-    found = document('mode')
-    assert found['possible'] == [mode.value for mode in Mode]
 
 
 @pytest.mark.parametrize(
@@ -475,39 +317,3 @@ def test_any_snapshot_can_be_told_in_strict_json(data: st.DataObject) -> None:
             if error.validator not in {'minimum', 'maximum'}
         ]
         assert not errors, (name, [(list(e.path), e.message) for e in errors])
-
-
-def test_detailed_osd_sample_is_in_its_document() -> None:
-    found = json.loads(views.show('osd-detail', detail_of(sampled_in_detail(), 0)))
-    validator('osd-detail').validate(found)
-    assert found['sharded'] is False
-    assert found['forecast']['outlook'] == 'filling'
-    assert found['forecast']['full_in_s'] == 864000.0
-    assert found['write_latency']['bottleneck']['part'] == 'kv-queue'
-    by_part = {part['part']: part for part in found['write_latency']['parts']}
-    assert by_part['wal-sync']['ms'] == 0.58
-    assert by_part['kv-queue']['within'] == 'kv'
-    assert found['memory_target_bytes'] == 4 << 30
-    assert found['last_start'] == {'away_s': 250.0, 'away_most_s': 258.5, 'host_away': False}
-    unknown = json.loads(views.show('osd-detail', detail_of(samples.small_cluster(), 0)))
-    assert (unknown['write_latency'], unknown['forecast'], unknown['sharded']) == (None,) * 3
-    assert unknown['last_start'] is None
-
-
-def test_client_limit_is_shown_per_group_and_recommendation() -> None:
-    """The same of a group and of what is recommended for it."""
-    limit = Limit(Resource.KV_SYNC, 0.8, samples.SMALL_WRITES.evidence)
-    cluster = samples.small_cluster()
-    advised = replace(cluster.assessments[0].recommendations[0], limit=limit)
-    reported = replace(
-        cluster,
-        groups=tuple(replace(group, limit=limit) for group in cluster.groups),
-        assessments=(replace(cluster.assessments[0], recommendations=(advised,)),),
-    )
-    status = json.loads(views.show('status', reported))
-    recommended = json.loads(views.show('recommend', reported))
-    validator('status').validate(status)
-    validator('recommend').validate(recommended)
-    assert status['groups'][0]['limit']['resource'] == 'kv-sync'
-    assert recommended[0]['limit'] == status['groups'][0]['limit']
-    assert len(recommended[0]['limit']['evidence']) == len(samples.SMALL_WRITES.evidence)
