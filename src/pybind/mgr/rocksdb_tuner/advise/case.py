@@ -14,7 +14,8 @@ from ..units import format_plural
 from ..workload.classify import Writer, writer_of
 from ..workload.records import Evidence, limit_thresholds
 from .cohort import Cohort, name_osds
-from .conditions import ClusterFacts, deferred_write_regression, unoptimised_build
+from .conditions import ClusterFacts
+from .conditions.declaration import conditions
 from .facts import with_wal_room
 from .limit import common_storage, kv_sync_busy, limit_of, read_share
 from .objections import (
@@ -168,8 +169,8 @@ class Case:
         """Why no option string improves these OSDs; None if one may."""
         cores = self.cohort.group.cores
         cluster = ClusterFacts(tuple(self.osds), ())
-        for known in (unoptimised_build, deferred_write_regression):
-            for found in known.evaluate(cluster):
+        for name in ('unoptimised-build', 'deferred-write-regression'):
+            for found in conditions()[name].evaluate(cluster):
                 return Reason(
                     f'{found.summary}: no option string helps. {found.remedy}', found.source
                 )

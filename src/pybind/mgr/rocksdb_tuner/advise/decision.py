@@ -8,10 +8,11 @@ recommendation, a remedy for what limits the clients, and the conclusion of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Mapping, Optional
+from typing import Optional
 
 from ..options.grammar import OptionSyntaxError, diff, parse
 from .cohort import Cohort
+from .conditions.declaration import conditions
 from .limit import finding_of, limited_by, relief_of
 from .profiles import Profile
 from .records import (
@@ -28,30 +29,6 @@ from .strings import recognize, same_meaning
 from .weighing import Assessment
 
 _COMMAND = 'ceph rocksdb-tuner'
-#: Remedies outside the option string, by condition.
-REMEDIES: Mapping[str, str] = {
-    'unstartable-options': 'Remove the options with which OSDs would not start',
-    'cache-ratios': 'Remove the cache ratios',
-    'options-outside-config-store': 'Remove the options from ceph.conf or the command line',
-    'class-entry-without-effect': 'Set the option for osd or single OSDs, not a device class',
-    'restart-pending': 'Restart the OSDs with a pending restart, one at a time',
-    'unsharded': 'Reshard RocksDB, one host at a time',
-    'spillover': 'Compact the OSDs that spilled over; if needed, enlarge their DB devices',
-    'level-does-not-fit': 'Compact; if needed, enlarge the DB devices',
-    'db-device-nearly-full': 'Compact; if needed, enlarge the DB devices',
-    'db-device-filling': 'Plan larger DB devices',
-    'wal-device-small': 'Enlarge the WAL devices, or lower max_total_wal_size',
-    'metadata-fills-device': 'Spread the metadata pools over more OSDs',
-    'slow-iterators': 'Compact, one OSD at a time',
-    'cache-autotune-off': 'Enable bluestore_cache_autotune',
-    'compact-on-start': 'Disable osd_compact_on_start',
-    'iterator-bounds-off': 'Enable osd_rocksdb_iterator_bounds_enabled',
-    'short-pg-log': 'Lengthen the PG logs',
-    'deferred-write-regression': 'Upgrade to 16.2.6 or later',
-    'unoptimised-build': 'Upgrade to packages with an optimized RocksDB',
-    'legacy-omap': 'Convert the omap data of the OSDs',
-    'large-omap-objects': 'Reshard the large bucket indexes',
-}
 #: Limits with a remedy outside the option string, and outside the network and the data.
 RELIEVED = frozenset(
     {
@@ -81,7 +58,7 @@ def decide(
     remedies = [
         finding
         for finding in findings
-        if finding.finding_id in REMEDIES and osds.intersection(finding.osds)
+        if conditions()[finding.finding_id].do and osds.intersection(finding.osds)
     ]
     advised = sorted(assessment.recommendations, key=lambda r: _PRIORITIES.index(r.priority))
     urgent = [r.decision for r in advised if r.priority is Priority.NOW]
@@ -102,7 +79,7 @@ def _remedy(who: str, finding: Finding) -> Decision:
     urgent = finding.severity is Severity.ERROR and finding.commands
     return Decision(
         who,
-        REMEDIES[finding.finding_id],
+        str(conditions()[finding.finding_id].do),
         f'{finding.summary}.',
         next_command=urgent[0] if urgent else f'{_COMMAND} findings {finding.finding_id}',
     )

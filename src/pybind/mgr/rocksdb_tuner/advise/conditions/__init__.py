@@ -11,24 +11,13 @@ from typing import AbstractSet, Mapping, Optional
 
 from ..cohort import name_osds
 from ..records import Finding, OsdFacts, Severity
-from . import load, strings  # noqa: F401 - their conditions
-from .declaration import Condition, conditions
-from .devices import deferred_write_regression, unoptimised_build
-from .entries import cache_ratios, unstartable_options
-from .facts import ClusterFacts, present_needs
+from . import load, options  # noqa: F401 - their conditions
+from .declaration import ClusterFacts, Condition, conditions, present_needs
 
-__all__ = [
-    'OF_THE_PRESENT',
-    'OF_THE_SETUP',
-    'ClusterFacts',
-    'SetupFindings',
-    'deferred_write_regression',
-    'findings',
-    'unoptimised_build',
-]
+__all__ = ['OF_THE_PRESENT', 'OF_THE_SETUP', 'ClusterFacts', 'SetupFindings', 'findings']
 
 #: As errors: OSDs would not start again.
-_KEEP_DOWN = {known.condition_id for known in (unstartable_options, cache_ratios)}
+_KEEP_DOWN = frozenset({'unstartable-options', 'cache-ratios'})
 _ORDER = {severity: rank for rank, severity in enumerate(Severity)}
 
 #: Conditions of the OSDs' setup and configuration.

@@ -16,21 +16,23 @@ from ..facts import release_of_osd, with_wal_room
 from ..records import FindingEvidence, OsdFacts, Severity
 from ..strings import check
 from ..whatif.overrides import column_families
-from .declaration import At, Case, case, each_osd, merged, of_cluster
-from .facts import METADATA_WORK, ClusterFacts, effective_options, readings
+from .declaration import At, Case, case, each_osd, effective_options, writes_metadata
+
+_DAY_S = 86400.0
 
 
 @each_osd('unoptimised-build')
 def unoptimised_build(osd: OsdFacts, at: At) -> Iterator[Case]:
     """Debian and Ubuntu packages with RocksDB built without optimization."""
-    version = numbers_of(osd.info.version)
-    fixed = fixed_in(at['fixed'], version)
-    if osd.info.distribution in at['distributions'] and fixed and version < numbers_of(fixed):
-        evidence = FindingEvidence('ceph_version', osd.info.version, 'version')
-        yield case(evidence, group=osd.info.version, version=osd.info.version, fixed=fixed)
+    version = osd.info.version
+    fixed = fixed_in(at['fixed'], numbers_of(version))
+    affected = fixed is not None and numbers_of(version) < numbers_of(fixed)
+    if affected and osd.info.distribution in at['distributions']:
+        yield case(group=version, version=version, fixed=fixed)
 
 
-def _between(osd: OsdFacts, at: At) -> Iterator[Case]:
+@each_osd('deferred-write-regression', 'misaligned-wal')
+def between(osd: OsdFacts, at: At) -> Iterator[Case]:
     """Point releases with a known bug."""
     (since,), (fixed,) = at['since'], at['fixed']
     affected = numbers_of(since) <= numbers_of(osd.info.version) < numbers_of(fixed)
@@ -38,31 +40,21 @@ def _between(osd: OsdFacts, at: At) -> Iterator[Case]:
         yield case(FindingEvidence('fixed_in', fixed, 'version'))
 
 
-deferred_write_regression = each_osd('deferred-write-regression')(_between)
-misaligned_wal = each_osd('misaligned-wal')(_between)
-
-
 @each_osd('unknown-release')
 def unknown_release(osd: OsdFacts, _at: At) -> Iterator[Case]:
-    """Most likely newer than the module."""
+    """Most likely newer than the module; without metadata the release may be a known one."""
     version = osd.info.version
-    # Without metadata the release may be a known one.
     if version is None or release_of_osd(osd.info) is not None:
         return
-    evidence = [FindingEvidence('ceph_version', version, 'version')]
     announced = announced_release(version)
+    evidence = [FindingEvidence('ceph_version', version, 'version')]
     if announced is not None:
         evidence += [
             FindingEvidence('rocksdb_version', announced.rocksdb_version, 'published'),
             FindingEvidence('bluestore_rocksdb_options', announced.options, 'published'),
         ]
-    yield case(
-        *evidence,
-        group=version,
-        variant='announced' if announced else 'unknown',
-        version=version,
-        label=announced.label if announced else None,
-    )
+    variant, label = ('announced', announced.label) if announced else ('unknown', None)
+    yield case(*evidence, group=version, variant=variant, version=version, label=label)
 
 
 def fixed_in(releases: Sequence[str], version: tuple[int, ...]) -> Optional[str]:
@@ -79,40 +71,26 @@ def numbers_of(text: Optional[str]) -> tuple[int, ...]:
     return () if None in found else tuple(n for n in found if n is not None)
 
 
-_DAY_S = 86400.0
-
-
-def _spilled(osd: OsdFacts, _at: At) -> Iterator[Case]:
+@each_osd('spillover', 'level-does-not-fit')
+def spillover(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """Despite free space, too: RocksDB places each level on one device."""
     signals = osd.signals
-    if signals is not None and osd.info.dedicated_db and signals.slow_used_bytes:
+    if signals is None or not osd.info.dedicated_db or not signals.slow_used_bytes:
+        return
+    severity = None
+    if 'used_share' not in at:
         # From one flash device to another it costs little.
         flash = osd.info.main_rotational is False
-        used = signals.slow_used_bytes + (signals.db_used_bytes or 0)
-        yield case(
-            *readings(signals, 'slow_used_bytes', 'db_used_bytes', 'db_total_bytes'),
-            rank=signals.slow_used_bytes,
-            # RocksDB needs room to compact.
-            size=f'{math.ceil(used / 0.7 / (1 << 30))}G',
-            severity=Severity.INFO if flash else Severity.WARNING,
-        )
+        severity = Severity.INFO if flash else Severity.WARNING
+    elif (_used_share(osd) or 0.0) >= at['used_share'] or _used_share(osd) is None:
+        return
+    # RocksDB needs room to compact.
+    used = signals.slow_used_bytes + (signals.db_used_bytes or 0)
+    size = f'{math.ceil(used / 0.7 / (1 << 30))}G'
+    yield case(rank=signals.slow_used_bytes, size=size, severity=severity)
 
 
-spillover = each_osd('spillover')(_spilled)
-
-
-@of_cluster('level-does-not-fit')
-def level_does_not_fit(cluster: ClusterFacts, at: At) -> Iterator[Case]:
-    """Spillover despite free space: RocksDB places each level on one device."""
-    found = (
-        spilled._replace(osds=(osd.info.osd_id,), severity=None)
-        for osd in cluster.osds
-        for spilled in _spilled(osd, at)
-        if (share := _db_used_share(osd)) is not None and share < at['used_share']
-    )
-    return merged(found)
-
-
-def _db_used_share(osd: OsdFacts) -> Optional[float]:
+def _used_share(osd: OsdFacts) -> Optional[float]:
     signals = osd.signals
     if signals is None or signals.db_used_bytes is None or not signals.db_total_bytes:
         return None
@@ -122,45 +100,33 @@ def _db_used_share(osd: OsdFacts) -> Optional[float]:
 @each_osd('db-device-small')
 def db_device_small(osd: OsdFacts, at: At) -> Iterator[Case]:
     info = osd.info
-    metadata = osd.workload is not None and osd.workload.workload_class in METADATA_WORK
-    advised = at['share_rgw'] if metadata else at['share_other']
+    advised = at['share_rgw'] if writes_metadata(osd) else at['share_other']
     if info.dedicated_db and info.db_device_bytes and info.main_device_bytes:
         share = info.db_device_bytes / info.main_device_bytes
         if share < advised:
-            yield case(
-                *readings(info, 'db_device_bytes', 'main_device_bytes'),
-                group=advised,
-                rank=-share,
-                share=f'{advised:.0%}',
-            )
+            yield case(group=advised, rank=-share, share=f'{advised:.0%}')
 
 
 @each_osd('db-device-nearly-full')
 def db_device_nearly_full(osd: OsdFacts, at: At) -> Iterator[Case]:
     """Without spillover so far."""
-    share, signals = _db_used_share(osd), osd.signals
-    if share is None or signals is None or signals.slow_used_bytes or not osd.info.dedicated_db:
-        return
-    if share >= at['used_share']:
-        yield case(*readings(signals, 'db_used_bytes', 'db_total_bytes'), rank=share)
+    share = _used_share(osd) if osd.info.dedicated_db else None
+    spilled = osd.signals is not None and osd.signals.slow_used_bytes
+    if share is not None and share >= at['used_share'] and not spilled:
+        yield case(rank=share)
 
 
 @each_osd('db-device-filling')
 def db_device_filling(osd: OsdFacts, at: At) -> Iterator[Case]:
-    forecast, signals = osd.forecast, osd.signals
-    # No forecast for an OSD without current signals.
-    if forecast is None or signals is None or forecast.outlook is not Outlook.FILLING:
+    """There is no forecast for an OSD without current signals."""
+    forecast = osd.forecast
+    if forecast is None or osd.signals is None or forecast.outlook is not Outlook.FILLING:
         return
-    full_in_s, history_s = forecast.full_in_s, forecast.history_s
-    if full_in_s is not None and full_in_s <= at['horizon_s']:
+    if forecast.full_in_s is not None and forecast.full_in_s <= at['horizon_s']:
         yield case(
-            FindingEvidence('full_in', full_in_s, 's', history_s),
-            FindingEvidence('full_earliest', forecast.full_earliest_s, 's', history_s),
-            FindingEvidence('full_latest', forecast.full_latest_s, 's', history_s),
-            *readings(signals, 'db_used_bytes', 'db_total_bytes'),
-            rank=-full_in_s,
-            days=f'{full_in_s / _DAY_S:.1f}',
-            history=f'{history_s / _DAY_S:.0f}',
+            rank=-forecast.full_in_s,
+            days=f'{forecast.full_in_s / _DAY_S:.1f}',
+            history=f'{forecast.history_s / _DAY_S:.0f}',
         )
 
 
@@ -170,17 +136,13 @@ def metadata_fills_device(osd: OsdFacts, at: At) -> Iterator[Case]:
     used = osd.signals.db_used_bytes if osd.signals else None
     size = osd.info.main_device_bytes if osd.info.dedicated_db is False else None
     if used is not None and size and used >= max(at['least_bytes'], at['used_share'] * size):
-        yield case(
-            FindingEvidence('db_used_bytes', used, 'bytes'),
-            FindingEvidence('main_device_bytes', size, 'bytes'),
-            rank=used / size,
-        )
+        yield case(rank=used / size)
 
 
 # Called for every OSD at every tick, with a handful of strings.
 @lru_cache(maxsize=64)
-def _wal(text: str, version: str, families: Optional[int]) -> Optional[Wal]:
-    checked, families = check(text, version), families or DEFAULT_FAMILIES
+def _wal(text: str, version: str, families: int) -> Optional[Wal]:
+    checked = check(text, version)
     if not checked.accepted:
         return None
     return wal_of(checked.effective, families * full_bytes(checked.effective), families)
@@ -189,16 +151,16 @@ def _wal(text: str, version: str, families: Optional[int]) -> Optional[Wal]:
 @each_osd('wal-device-small')
 def wal_device_small(osd: OsdFacts, _at: At) -> Iterator[Case]:
     """A dedicated WAL device that is smaller than the possible size of the WAL."""
-    info = with_wal_room(osd).info if osd.info.dedicated_wal else osd.info
+    info, release, options = with_wal_room(osd).info, release_of_osd(osd.info), osd.options
     size = info.db_device_bytes if info.dedicated_db else None
     size = info.wal_device_bytes if info.dedicated_wal else size
-    release, options = release_of_osd(osd.info), osd.options
     if not size or release is None or options is None:
         return
-    log = _wal(options.running, release.rocksdb_version, 1 if osd.sharded is False else None)
+    families = 1 if osd.sharded is False else DEFAULT_FAMILIES
+    log = _wal(options.running, release.rocksdb_version, families)
     if log is not None and not log.fits(size):
         fits = str(log.limit_that_fits(size) or 'none fits')
-        if osd.sharded is False:
+        if families == 1:
             fits = 'none fits: with one column family the memtables are the limit'
         yield case(
             FindingEvidence('wal_device_bytes', size, 'bytes'),
@@ -214,24 +176,18 @@ def wal_device_small(osd: OsdFacts, _at: At) -> Iterator[Case]:
 def uncompressed_old_data(osd: OsdFacts, at: At) -> Iterator[Case]:
     """Files from before LZ4 stay uncompressed until they are compacted."""
     made, used = numbers_of(osd.info.created_version), osd.signals and osd.signals.db_used_bytes
-    if not made or made >= numbers_of(at['since'][0]) or (used or 0) < at['least_bytes']:
+    if not used or used < at['least_bytes'] or not made or made >= numbers_of(at['since'][0]):
         return
-    if used and (effective_options(osd) or {}).get('compression') == 'kLZ4Compression':
-        yield case(
-            FindingEvidence('ceph_version_when_created', osd.info.created_version, 'version'),
-            FindingEvidence('db_used_bytes', used, 'bytes'),
-            rank=used,
-            used=format_bytes(used),
-            after=format_bytes(used * at['packed']),
-        )
+    if effective_options(osd).get('compression') == 'kLZ4Compression':
+        after = format_bytes(used * at['packed'])
+        yield case(rank=used, used=format_bytes(used), after=after)
 
 
 @each_osd('large-min-alloc-size')
 def large_min_alloc_size(osd: OsdFacts, at: At) -> Iterator[Case]:
     size = osd.info.min_alloc_size_bytes
     if size is not None and size > at['expected_bytes']:
-        evidence = FindingEvidence('bluestore_min_alloc_size', size, 'bytes')
-        yield case(evidence, group=size, size=size // 1024)
+        yield case(group=size, size=size // 1024)
 
 
 @each_osd('unsharded')
@@ -250,13 +206,13 @@ def outdated_sharding(osd: OsdFacts, _at: At) -> Iterator[Case]:
     if release is None or not known.definition or osd.sharded is not True:
         return
     if known.columns != columns(release.default_cfs):
-        made_by, present = osd.info.created_version, release.default_cfs
+        made_by = osd.info.created_version
         running = osd.options.running if osd.options else None
         yield case(
             FindingEvidence('ceph_version_when_created', made_by, 'version'),
             FindingEvidence('column families', known.definition, 'definition'),
-            FindingEvidence('default of the release', present, 'definition'),
+            FindingEvidence('default of the release', release.default_cfs, 'definition'),
             group=(known.definition, release, made_by, running),
             made_by=made_by or 'another release',
-            sharding=present,
+            sharding=release.default_cfs,
         )

@@ -10,7 +10,7 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.advise.conditions.declaration import conditions
-from rocksdb_tuner.advise.decision import REMEDIES, nothing
+from rocksdb_tuner.advise.decision import nothing
 from rocksdb_tuner.advise.records import Decision, Finding, Limit, Priority, Resource, Severity
 from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.present import views
@@ -46,9 +46,12 @@ ADVICE = SMALL.recommendations[0].decision.do
 #: By state: the snapshot, and what to do about its group.
 STATES: Mapping[str, tuple[Snapshot, str]] = {
     'recommendation': (SMALL, ADVICE),
-    'error first': (prioritized(Priority.NOW, ERROR), REMEDIES['unstartable-options']),
+    'error first': (prioritized(Priority.NOW, ERROR), str(conditions()['unstartable-options'].do)),
     'urgent before a warning': (prioritized(Priority.NOW, SPILLOVER), ADVICE),
-    'warning before a plan': (prioritized(Priority.PLANNED, SPILLOVER), REMEDIES['spillover']),
+    'warning before a plan': (
+        prioritized(Priority.PLANNED, SPILLOVER),
+        str(conditions()['spillover'].do),
+    ),
     'info is no remedy': (
         prioritized(Priority.OPTIONAL, replace(SPILLOVER, severity=Severity.INFO)),
         ADVICE,
@@ -126,7 +129,8 @@ def test_every_group_has_one_decision_in_order() -> None:
 
 def test_remedies_are_of_known_conditions() -> None:
     """Those that can be a warning or an error, else they would never be shown."""
-    assert {conditions()[name].severity for name in REMEDIES} == {Severity.ERROR, Severity.WARNING}
+    severities = {known.severity for known in conditions().values() if known.do}
+    assert severities == {Severity.ERROR, Severity.WARNING}
 
 
 def test_hazard_has_its_command_and_other_findings_are_looked_up() -> None:

@@ -6,8 +6,9 @@ import re
 from typing import Any, Optional
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.conditions.declaration import Condition, case, conditions, declarations
+from rocksdb_tuner.advise.conditions.declaration import Condition, case, conditions
 from rocksdb_tuner.advise.records import Finding, OsdFacts
+from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -15,7 +16,7 @@ from ..builders import facts, osd_info, workload
 
 #: Any placeholder of a text.
 FILL: dict[str, Any] = {
-    **dict.fromkeys(re.findall(r'\{(\w+)\}', str(declarations())), 'x'),
+    **dict.fromkeys(re.findall(r'\{(\w+)\}', str(loader.load('conditions'))), 'x'),
     'who': 'osd',
     'option': 'bluestore_rocksdb_options',
     'restart': 'ceph orch daemon restart osd.3',

@@ -6,35 +6,8 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.records import Severity
-
 from ...fake_cluster import DEFAULTS
 from .builders import GIB, found, seen
-
-DEDICATED = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'main_device_bytes': 4000 * GIB}
-
-
-def dedicated(osd_id: int = 0, info: Optional[dict[str, Any]] = None, **signals: Any) -> Any:
-    values = {'db_used_bytes': 50 * GIB, 'db_total_bytes': 100 * GIB, 'slow_used_bytes': 0}
-    return seen(osd_id, info={**DEDICATED, **(info or {})}, **{**values, **signals})
-
-
-def test_spillover_from_flash_to_flash_is_informational() -> None:
-    osd = dedicated(info={'main_rotational': False}, slow_used_bytes=GIB, db_used_bytes=90 * GIB)
-    assert found(osd)['spillover'].severity is Severity.INFO
-
-
-@pytest.mark.parametrize(('used_gib', 'fires'), [(69, True), (70, False), (90, False)])
-def test_spillover_with_free_space_is_reported_as_such(used_gib: int, fires: bool) -> None:
-    names = found(dedicated(slow_used_bytes=56 * GIB, db_used_bytes=used_gib * GIB))
-    assert ('level-does-not-fit' in names) is fires
-
-
-def test_preallocated_wal_that_does_not_fit_is_no_level() -> None:
-    """Seen on 16.2.15: a DB device of 128 MiB spills 282 MiB without any load."""
-    mib = 1 << 20
-    osd = dedicated(db_total_bytes=128 * mib, db_used_bytes=16 * mib, slow_used_bytes=282 * mib)
-    assert 'level-does-not-fit' in found(osd)
 
 
 @pytest.mark.parametrize(
@@ -59,24 +32,6 @@ def test_wal_that_may_outgrow_its_device_is_reported(
     assert 'wal-device-small' not in found(later)
 
 
-def test_unsharded_rocksdb_is_offered_the_sharding_of_its_release() -> None:
-    finding = found(seen(release='reef', options=DEFAULTS['reef'], more={'sharded': False}))[
-        'unsharded'
-    ]
-    assert finding.commands[1:3] == (
-        'ceph osd set-group noout osd.0',
-        'ceph orch daemon stop osd.0',
-    )
-    assert finding.commands[3] == (
-        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-0 '
-        "--sharding='m(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} "
-        "L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32' reshard"
-    )
-    assert 'Never interrupt' in (finding.do_not or '')
-    assert 'unsharded' not in found(seen(more={'sharded': True}))
-    assert 'unsharded' not in found(seen(more={'sharded': None}))
-
-
 REEF_SHARDING = (
     'm(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} '
     'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32'
@@ -88,25 +43,6 @@ def made_by(
 ) -> Any:
     known = {'created_version': version, **info}
     return seen(release=release, options=DEFAULTS[release], info=known, more={'sharded': sharded})
-
-
-def test_osd_upgraded_from_pacific_keeps_the_column_families_of_pacific() -> None:
-    finding = found(made_by('16.2.15'))['outdated-sharding']
-    assert finding.severity is Severity.INFO
-    evidence = {e.signal: e.value for e in finding.evidence}
-    assert evidence['ceph_version_when_created'] == '16.2.15'
-    path = '--path /var/lib/ceph/osd/ceph-0'
-    show = f'ceph-bluestore-tool {path} show-sharding'
-    assert finding.commands == (
-        'ceph osd ok-to-stop 0',
-        'ceph osd set-group noout osd.0',
-        'ceph orch daemon stop osd.0',
-        show,
-        f"ceph-bluestore-tool {path} --sharding='{REEF_SHARDING}' reshard",
-        show,
-        'ceph orch daemon start osd.0',
-        'ceph osd unset-group noout osd.0',
-    )
 
 
 @pytest.mark.parametrize(

@@ -30,19 +30,6 @@ def test_cluster_on_defaults_has_no_findings(release: str) -> None:
     assert found(*(facts(osd_info(i, release), default) for i in range(3))) == {}
 
 
-@pytest.mark.parametrize(
-    'text', ['compression=kZSTD', 'foo=1', 'write_buffer_size=abc', 'a', PACIFIC + ',,']
-)
-def test_string_that_prevents_an_osd_start_is_an_error(text: str) -> None:
-    entries = (entry('osd', text),)
-    finding = found(*(facts(osd_info(i), entries=entries) for i in range(2)), entries=entries)[
-        'unstartable-options'
-    ]
-    assert finding.severity is Severity.ERROR
-    assert finding.osds == (0, 1)
-    assert finding.remedy == 'ceph config rm osd bluestore_rocksdb_options'
-
-
 def test_osd_that_went_down_with_a_bad_string_is_still_reported() -> None:
     """While it runs its options are known; when it bites it is down and they are not."""
     entries = (entry('osd.1', 'foo=1'),)
@@ -53,41 +40,6 @@ def test_osd_that_went_down_with_a_bad_string_is_still_reported() -> None:
     assert 'unstartable-options' not in found(down)
     assert 'unstartable-options' not in found(down, entries=(entry('osd.1', PACIFIC),))
     assert 'unstartable-options' not in found(down, entries=(entry('osd/rack:r1', 'foo=1'),))
-
-
-def test_string_overridden_by_ceph_conf_prevents_no_start() -> None:
-    entries = (entry('osd', 'foo=1'),)
-    assert set(found(facts(osd_info(0), PACIFIC, 'file', entries), entries=entries)) == {
-        'options-outside-config-store'
-    }
-
-
-def test_overridden_entry_is_a_warning_and_ceph_conf_alone_informational() -> None:
-    entries = (entry('osd', PACIFIC),)
-    with_entry = found(facts(osd_info(0), PACIFIC, 'file', entries), entries=entries)
-    without = found(facts(osd_info(0), PACIFIC, 'file'))
-    assert with_entry['options-outside-config-store'].severity is Severity.WARNING
-    assert without['options-outside-config-store'].severity is Severity.INFO
-
-
-@pytest.mark.parametrize(
-    ('waited_s', 'severity'),
-    [
-        (0.0, Severity.INFO),
-        (86399.0, Severity.INFO),
-        (86400.0, Severity.WARNING),
-    ],
-)
-def test_configured_string_that_is_not_running_is_a_warning_after_a_day(
-    waited_s: float, severity: Severity
-) -> None:
-    entries = (entry(ALL, 'compression=kLZ4Compression'),)
-    cluster = ClusterFacts((facts(osd_info(0), entries=entries),), entries, pending_s={0: waited_s})
-    (finding,) = [f for f in findings(cluster) if f.finding_id == 'restart-pending']
-    assert finding.severity is severity
-    assert finding.osds == (0,)
-    assert 'restart ceph-osd@0' in finding.remedy
-    assert finding.do_not is not None
 
 
 @pytest.mark.parametrize(
@@ -130,55 +82,12 @@ def test_redundant_override_stays_if_a_new_entry_could_take_effect_without_it() 
     assert 'redundant-override' not in found(osd, entries=now)
 
 
-def test_data_loss_is_an_error_whatever_else_is_found() -> None:
-    both = runs(f'{PACIFIC},disableWAL=true,max_total_wal_size=0')['dangerous-options']
-    assert both.severity is Severity.ERROR
-    assert both.summary.startswith('osd.0: disableWAL: ')
-    assert both.summary.endswith('(and 1 more)')
-    assert runs(f'{PACIFIC},max_total_wal_size=0')['dangerous-options'].severity is (
-        Severity.WARNING
-    )
-
-
-def runs(text: str, release: str = 'pacific', **info: object) -> dict[str, Finding]:
-    entries = (entry('osd', text),)
-    return found(facts(osd_info(0, release, **info), text, 'mon', entries), entries=entries)
-
-
-@pytest.mark.parametrize(
-    ('release', 'addition', 'fires'),
-    [
-        ('reef', ',ttl=21600', True),
-        ('reef', ',periodic_compaction_seconds=86400', True),
-        ('reef', ',ttl=2591999', True),
-        ('reef', ',ttl=2592000', False),
-        ('reef', ',ttl=0', False),
-        ('reef', '', False),
-        # There nothing else compacts what was deleted.
-        ('pacific', ',ttl=21600', False),
-    ],
-)
-def test_periodic_rewrites_are_outdated_since_reef(
-    release: str, addition: str, fires: bool
-) -> None:
-    assert ('periodic-rewrites' in runs(DEFAULTS['reef'] + addition, release)) is fires
-
-
 MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
 
 
 @pytest.mark.parametrize(
     ('text', 'sharded', 'fires'),
     [
-        # 12 column families of 64 x 16 MiB: 12 GiB.
-        ('write_buffer_size=16777216,max_write_buffer_number=64', None, True),
-        ('write_buffer_size=16777216,max_write_buffer_number=64', True, True),
-        ('write_buffer_size=16777216,max_write_buffer_number=64', False, False),
-        (
-            'write_buffer_size=16777216,max_write_buffer_number=64,max_total_wal_size=1073741824',
-            True,
-            False,
-        ),
         # With one column family RocksDB ignores the limit of the WAL.
         (
             'write_buffer_size=67108864,max_write_buffer_number=128,max_total_wal_size=1073741824',
@@ -206,61 +115,6 @@ def test_memtables_beyond_the_memory_target_are_reported(
     assert ('memtables-exceed-memory' in found(known, entries=entries)) is fires
     # Nothing is reported without a known target.
     assert 'memtables-exceed-memory' not in found(osd, entries=entries)
-
-
-def test_small_memory_target_is_not_blamed_on_the_default() -> None:
-    """Nor of a string that needs no more than the target: it is not the fault of the string."""
-    for text in (PACIFIC, PACIFIC.replace('1073741824', '536870912')):
-        osd = facts(osd_info(0), text, 'mon' if text != PACIFIC else 'default')
-        small = osd._replace(details=MEMORY._replace(memory_target_bytes=1 << 30))
-        findings_of = found(small)
-        assert findings_of['memory-target-small'].severity is Severity.INFO
-        assert 'memtables-exceed-memory' not in findings_of
-        enough = osd._replace(details=MEMORY._replace(memory_target_bytes=2 << 30))
-        assert 'memory-target-small' not in found(enough)
-
-
-def test_remedy_for_a_small_memory_target_also_works_under_autotuning() -> None:
-    """Entries for a host win over "osd", and the autotuner removes those of OSDs it tunes."""
-    osd = facts(osd_info(3), PACIFIC, 'default')
-    finding = found(osd._replace(details=MEMORY._replace(memory_target_bytes=1 << 30)))[
-        'memory-target-small'
-    ]
-    assert finding.commands == (
-        'ceph config set osd.3 osd_memory_target_autotune false',
-        'ceph config set osd.3 osd_memory_target 4294967296',
-    )
-    assert 'osd/host:<host>' in finding.remedy
-
-
-NOT_JUDGED = f'{PACIFIC},block_based_table_factory={{block_cache=1M}}'
-
-
-def test_string_that_cannot_be_checked_is_neither_an_error_nor_a_default() -> None:
-    """It was called an error that keeps OSDs from starting, and equal to the default at once."""
-    entries = (entry('osd', NOT_JUDGED),)
-    waiting = facts(osd_info(0), PACIFIC, 'default', entries)
-    of_waiting = found(waiting, entries=entries)
-    assert of_waiting['unjudged-options'].severity is Severity.INFO
-    runs = facts(osd_info(0), NOT_JUDGED, 'mon', entries)
-    of_running = found(runs, entries=entries)
-    assert of_running['unjudged-options'].severity is Severity.INFO
-    for findings_of in (of_waiting, of_running):
-        assert not {'unstartable-options', 'redundant-override'} & set(findings_of)
-        assert all(f.severity is not Severity.ERROR for f in findings_of.values())
-
-
-def test_check_warning_is_a_finding_on_the_osd_that_runs_the_string() -> None:
-    text = f'{PACIFIC},max_write_buffer_number=16,write_buffer_size=64M'
-    finding = found(facts(osd_info(0), text, 'mon'))['unwise-options']
-    assert finding.severity is Severity.INFO
-    assert 'min_write_buffer_number_to_merge' in finding.remedy
-    assert 'unwise-options' not in found(facts(osd_info(0), PACIFIC, 'mon'))
-    # A published string is reported as a whole, but not what it does to a small device.
-    tuned = profile('variant-2022-d').options
-    assert 'unwise-options' not in found(facts(osd_info(0), tuned, 'mon'))
-    small = osd_info(0, dedicated_db=True, db_device_bytes=1 << 30)
-    assert 'unwise-options' in found(facts(small, tuned, 'mon'))
 
 
 def test_worst_comes_first() -> None:

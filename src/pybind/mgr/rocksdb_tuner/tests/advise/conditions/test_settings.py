@@ -42,17 +42,6 @@ def about(*osds: OsdFacts) -> dict[str, Finding]:
     return {name: f for name, f in found(*osds).items() if name in ABOUT_SETTINGS}
 
 
-def test_osds_with_the_same_entry_share_a_finding_and_each_entry_has_its_command() -> None:
-    cut = {'osd_min_pg_log_entries': '10'}
-    together = about(having(cut, 0), having(cut, 1))['short-pg-log']
-    assert together.osds == (0, 1)
-    assert together.commands == ('ceph config rm osd osd_min_pg_log_entries',)
-    from_a_file = about(having(cut, 0, None))['short-pg-log']
-    assert from_a_file.commands == ("ceph config rm '<who>' osd_min_pg_log_entries",)
-    of_caches = about(having({AUTOTUNE: 'false'}, 0, None))['cache-autotune-off']
-    assert of_caches.commands[0] == f"ceph config rm '<who>' {AUTOTUNE}"
-
-
 @pytest.mark.parametrize(
     ('values', 'severity'),
     [
