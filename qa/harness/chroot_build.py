@@ -15,17 +15,16 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import time
 import zipfile
 from collections.abc import Iterable, Sequence
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import ending, packages, preload, space
 from .chroot import ChrootHost
-from .errors import CancelledError, HarnessError
-from .host import Host, in_parallel
+from .errors import HarnessError
+from .host import Host
 from .layout import cache_dir
 from .packages import INSTALL_TIMEOUT_S
 from .ports import held_path
@@ -85,22 +84,22 @@ def ensure_all(releases: Iterable[Release], progress: Progress) -> None:
         for release in releases
         if release.in_chroot and not _is_up_to_date(chroot_path(release), release)
     }
-    work = _Work()
-    in_parallel(work, [partial(_ensure, release, progress, work) for release in missing.values()])
+    with ThreadPoolExecutor(max(1, len(missing))) as pool:
+        list(pool.map(lambda release: _ensure(release, progress), missing.values()))
 
 
-def _ensure(release: Release, progress: Progress, work: _Work) -> None:
+def _ensure(release: Release, progress: Progress) -> None:
     path = chroot_path(release)
-    with _at_work(release, progress, work):
+    with _at_work(release, progress):
         if not _is_up_to_date(path, release):
             with progress.step(f'make a chroot of Debian {release.suite} with Ceph, once'):
-                _build(release, path, progress, work)
+                _build(release, path, progress)
 
 
 def remove(release: Release, progress: Progress) -> bool:
     """Remove a release's chroot; False when there is none. Refused while something runs in it."""
     path = chroot_path(release)
-    with _at_work(release, progress, _Work()):
+    with _at_work(release, progress):
         users = [pid for root in (path, *_leftovers(path)) for pid in _users(root)]
         if users:
             raise HarnessError(
@@ -125,9 +124,7 @@ def _users(path: Path) -> list[str]:
     return users
 
 
-def _at_work(
-    release: Release, progress: Progress, work: _Work
-) -> contextlib.AbstractContextManager[None]:
+def _at_work(release: Release, progress: Progress) -> contextlib.AbstractContextManager[None]:
     """Only one at a time makes or removes a chroot; another one is waited for."""
     busy = f'another process is making the chroot of {release.name}'
     reported = False
@@ -137,9 +134,7 @@ def _at_work(
         if not reported:
             progress.say(f'{busy}: waiting')
             reported = True
-        ending.pause(0)
-        if work.canceled.wait(1):
-            raise CancelledError(f'the chroot of {release.name} was given up')
+        ending.pause(1)
 
     return held_path('chroot', chroot_path(release), wait_s=WAIT_S, busy=busy, pause=pause)
 
@@ -183,46 +178,23 @@ class _Builder(Host):
         return [*_TIED, *mounts, *self._inner.command(argv)]
 
 
-class _Work:
-    """The running commands of the chroots that are built in parallel."""
-
-    def __init__(self) -> None:
-        self.canceled = threading.Event()
-        self._hosts: list[Host] = []
-        self._lock = threading.Lock()
-
-    def on(self, host: Host) -> Host:
-        """A host whose commands end with the work."""
-        with self._lock:
-            self._hosts.append(host)
-            if self.canceled.is_set():
-                host.cancel()
-        return host
-
-    def cancel(self) -> None:
-        with self._lock:
-            self.canceled.set()
-            for host in self._hosts:
-                host.cancel()
-
-
-def _build(release: Release, path: Path, progress: Progress, work: _Work) -> None:
+def _build(release: Release, path: Path, progress: Progress) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_unused(path)
     space.require(path.parent, BUILD_BYTES, f'a chroot of Debian {release.suite}')
-    packages.install(work.on(Host()), _builder_packages(release), progress)
+    packages.install(Host(), _builder_packages(release), progress)
     unfinished = Path(tempfile.mkdtemp(prefix=f'.{path.name}.', dir=path.parent))
     try:
         unfinished.chmod(0o755)
         with progress.step(f'{release.name}: unpack the base system'):
-            _debootstrap(work.on(_Builder()), release, unfinished)
+            _debootstrap(_Builder(), release, unfinished)
         _configure(unfinished)
-        chroot = work.on(_Builder(ChrootHost(unfinished)))
+        chroot = _Builder(ChrootHost(unfinished))
         with progress.step(f'{release.name}: install Ceph'):
             packages.apt_get(chroot, 'update')
             packages.apt_get(chroot, 'install', *release.chroot_packages)
             packages.apt_get(chroot, 'clean')
-        _add_local_packages(work.on(_Builder()), release, unfinished)
+        _add_local_packages(_Builder(), release, unfinished)
         packages.check_version(chroot, release)
         (unfinished / STAMP).write_text(json.dumps(recipe(release)))
         if path.exists():

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 from . import chroot_build, ending, tab
@@ -24,14 +23,6 @@ from .progress import Progress
 from .releases import RELEASES, get_release
 
 _SUFFIXES = {'': 1, 'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40}
-
-
-class Terminated(BaseException):
-    """SIGTERM or SIGHUP arrived. Not an Exception: only the outermost level may swallow it."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        super().__init__(signal.Signals(number).name)
 
 
 def parse_size(text: str) -> int:
@@ -52,28 +43,6 @@ def parse_setting(text: str) -> tuple[str, str]:
     if '\n' in value:
         raise argparse.ArgumentTypeError(f'{text!r}: a setting is one line')
     return key.strip(), value.strip()
-
-
-def parse_erasure_code(text: str) -> tuple[int, int]:
-    """(2, 1) from '2+1'."""
-    match = re.fullmatch(r'(\d+)\+(\d+)', text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f'{text!r} is not an erasure code: use K+M (2+1)')
-    return int(match[1]), int(match[2])
-
-
-def raise_on_signals() -> None:
-    """Turn SIGTERM and SIGHUP into an exception, so that what was started is ended."""
-
-    def handler(number: int, _frame: FrameType | None) -> NoReturn:
-        # The next one must not strike what ends the work
-        for other in ending.SIGNALS:
-            signal.signal(other, signal.SIG_IGN)
-        raise Terminated(number)
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-            signal.signal(number, handler)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -105,14 +74,6 @@ def build_parser() -> argparse.ArgumentParser:
     up.add_argument(
         '--db-size', type=parse_size, metavar='BYTES', help='a dedicated DB device per OSD'
     )
-    up.add_argument(
-        '--block-size',
-        type=parse_size,
-        default=ClusterSpec.block_size_bytes,
-        metavar='BYTES',
-        help='size of each OSD, default 8G (sparse)',
-    )
-    up.add_argument('--pool-size', type=int, metavar='N', help='replicas, default min(3, OSDs)')
     up.add_argument('--rgw', action='store_true', help='an object gateway with an S3 user')
     up.add_argument('--dashboard', action='store_true', help='the dashboard, with a user')
     up.add_argument(
@@ -123,16 +84,6 @@ def build_parser() -> argparse.ArgumentParser:
         help='device classes of the OSDs, in turn, default ssd; workloads use the class of osd.0',
     )
     up.add_argument(
-        '--hosts', type=int, default=0, metavar='N', help='CRUSH hosts of the OSDs, in turn'
-    )
-    up.add_argument('--racks', type=int, default=0, metavar='N', help='racks of the hosts, in turn')
-    up.add_argument(
-        '--erasure-code',
-        type=parse_erasure_code,
-        metavar='K+M',
-        help="an erasure-coded pool for RBD's data",
-    )
-    up.add_argument(
         '--osd-conf',
         type=parse_setting,
         action='append',
@@ -140,11 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar='KEY=VALUE',
         help='for the [osd] section of ceph.conf; may be repeated',
     )
-    module = up.add_mutually_exclusive_group()
-    module.add_argument(
-        '--module-path', type=Path, metavar='DIR', help='path of another rocksdb_tuner module'
-    )
-    module.add_argument('--no-module', action='store_true', help='without rocksdb_tuner')
+    up.add_argument('--no-module', action='store_true', help='without rocksdb_tuner')
     up.add_argument('--no-orchestrator', action='store_true', help='without an orchestrator')
     up.add_argument(
         '--few-mgr-modules',
@@ -174,9 +121,6 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _up(arguments: argparse.Namespace) -> int:
-    module = ClusterSpec.module
-    if arguments.module_path is not None:
-        module = str(arguments.module_path.resolve())
     spec = ClusterSpec(
         release=arguments.release or ('tentacle' if arguments.cephadm else 'pacific'),
         cephadm=arguments.cephadm,
@@ -185,17 +129,12 @@ def _up(arguments: argparse.Namespace) -> int:
         mons=arguments.mons,
         mgrs=arguments.mgrs or 1 + arguments.cephadm,
         db_size_bytes=arguments.db_size,
-        block_size_bytes=arguments.block_size,
-        pool_size=arguments.pool_size,
         rgw=arguments.rgw,
         dashboard=arguments.dashboard,
         device_class=arguments.device_class[0],
         device_classes=arguments.device_class,
-        crush_hosts=arguments.hosts,
-        crush_racks=arguments.racks,
-        erasure_code=arguments.erasure_code,
         osd_conf=tuple(arguments.osd_conf),
-        module=None if arguments.no_module else module,
+        module=None if arguments.no_module else ClusterSpec.module,
         orchestrator=not arguments.no_orchestrator,
         few_mgr_modules=arguments.few_mgr_modules,
     )
@@ -269,14 +208,8 @@ _COMMANDS = {
 }
 
 
-def run_main(program: str, command: Callable[[], int], *, heed: bool = True) -> int:
-    """Run a command line's work; errors and signals become a line and an exit status.
-
-    `heed` false: nothing is started that a signal could leave behind, so signals keep their
-    default.
-    """
-    if heed:
-        raise_on_signals()
+def run_main(program: str, command: Callable[[], int]) -> int:
+    """Run work that a signal may interrupt anywhere; an error becomes a line and an exit status."""
     ending.unblock_signals()
     try:
         return command()
@@ -285,33 +218,17 @@ def run_main(program: str, command: Callable[[], int], *, heed: bool = True) -> 
     except KeyboardInterrupt:
         _complain(f'{program}: interrupted')
         return 128 + signal.SIGINT
-    except Terminated as signaled:
-        _complain(f'{program}: ended by {signaled}')
-        return 128 + signaled.number
 
 
 def run_endable(
-    program: str,
-    command: Callable[[], int],
-    undo: Callable[[], None] = lambda: None,
-    *,
-    ends: bool = True,
+    program: str, command: Callable[[], int], undo: Callable[[], None] = lambda: None
 ) -> int:
     """As `run_main`, for work that a signal must not interrupt just anywhere (see ending.py).
 
-    `undo`: for what was done all the same when a signal came. `ends`: the process is to end now,
-    so that a signal from here on, when its exit status is settled, has no effect.
+    `undo`: for what was done all the same when a signal came. The process is to end now: a signal
+    from here on, when its exit status is settled, has no effect.
     """
-    handlers = {number: signal.getsignal(number) for number in ending.SIGNALS}
-    try:
-        return _run_endable(program, command, undo)
-    finally:
-        if not ends:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
 
-
-def _run_endable(program: str, command: Callable[[], int], undo: Callable[[], None]) -> int:
     def on_signal(number: int) -> None:
         _complain(f'{program}: {signal.Signals(number).name}: stopping')
 
@@ -358,5 +275,5 @@ def main(argv: Sequence[str] | None = None) -> int:
             cluster.down()
 
     if arguments.command == 'exec':
-        return run_main('qa/cluster', command, heed=False)
-    return run_endable('qa/cluster', command, undo, ends=argv is None)
+        return run_main('qa/cluster', command)
+    return run_endable('qa/cluster', command, undo)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -258,30 +257,20 @@ class Cluster:
             quick, self._quick = self._quick, None
             quick.close()
 
-    def exec(self, argv: Sequence[str]) -> int:
-        """Run a command on the caller's terminal in the cluster's environment; its exit status.
-
-        128 + N when signal N ended it, as a shell has it.
-        """
-        self.require_running()
-        environment = self.host.environment(self.env())
-        self._require_program(argv[0])
-        with _explained(argv[0]):
-            done = subprocess.run(self.host.command_here(argv), check=False, env=environment)
-        return done.returncode if done.returncode >= 0 else 128 - done.returncode
-
     def replace_process(self, argv: Sequence[str]) -> NoReturn:
         """Become that command: signals, terminal and exit status are its own."""
         command = self.host.command_here(argv)
         self.require_running()
         environment = self.host.environment(self.env())
-        self._require_program(argv[0])
-        with _explained(argv[0]):
+        missing = f'{argv[0]}: no such program on this host'
+        if not self.host.has_program(argv[0]):
+            raise UsageError(missing)
+        try:
             os.execvpe(command[0], command, environment)
-
-    def _require_program(self, name: str) -> None:
-        if not self.host.has_program(name):
-            raise UsageError(f'{name}: no such program on this host')
+        except FileNotFoundError as error:
+            raise UsageError(missing) from error
+        except PermissionError as error:
+            raise UsageError(f'{argv[0]}: cannot be executed: {error}') from error
 
     def env(self) -> dict[str, str]:
         """Environment variables for clients of the cluster."""
@@ -623,16 +612,6 @@ def _new_record(spec: ClusterSpec, path: Path, ports: PortBlock) -> Record:
         layout.remove_tree(run_dir)
         raise
     return record
-
-
-@contextlib.contextmanager
-def _explained(program: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise UsageError(f'{program}: no such program on this host') from error
-    except PermissionError as error:
-        raise UsageError(f'{program}: cannot be executed: {error}') from error
 
 
 def _resolve(directory: Path | str | None, release: str | None) -> Path:

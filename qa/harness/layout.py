@@ -9,7 +9,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -259,31 +259,26 @@ class Record:
     @staticmethod
     def from_json(text: str) -> Record:
         """The record in `text`; ValueError when it is none that this harness understands."""
-        data: Any = json.loads(text)
+        data: Any = _frozen(json.loads(text))
         if not isinstance(data, dict) or data.pop('format', None) != RECORD_FORMAT:
             raise ValueError(f'not a record of format {RECORD_FORMAT}')
-        unknown = set(data) - {field.name for field in fields(Record)}
-        if unknown:
-            raise ValueError(f'unknown entries {sorted(unknown)}')
         try:
-            spec = dict(data.pop('spec'))
-            spec['osd_conf'] = tuple((key, value) for key, value in spec['osd_conf'])
-            spec['osd_releases'] = tuple(spec['osd_releases'])
-            # Entries that clusters of an older checkout do not have
-            spec['device_classes'] = tuple(spec.get('device_classes', ()))
-            code = spec.get('erasure_code')
-            spec['erasure_code'] = None if code is None else (code[0], code[1])
-            moved = tuple((daemon, release) for daemon, release in data.pop('moved'))
             rgw, dashboard = data.pop('rgw'), data.pop('dashboard')
             return Record(
-                **{**data, 'daemons': tuple(data['daemons'])},
-                spec=ClusterSpec(**spec),
+                spec=ClusterSpec(**data.pop('spec')),
                 rgw=rgw and Rgw(**rgw),
                 dashboard=dashboard and Dashboard(**dashboard),
-                moved=moved,
+                **data,
             )
-        except (KeyError, TypeError, IndexError) as error:
+        except (KeyError, TypeError) as error:
             raise ValueError(f'broken: {error}') from error
+
+
+def _frozen(value: Any) -> Any:
+    """A JSON value with tuples in place of its lists."""
+    if isinstance(value, dict):
+        return {name: _frozen(part) for name, part in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from typing import Any
 
 from rocksdb_tuner.observe.sample import details_for, names_for
 
-from .cli import run_main
+from . import ending
+from .cli import run_endable
 from .cluster import Cluster
 from .errors import HarnessError
 from .workloads import WORKLOADS, run_workload
@@ -106,7 +107,7 @@ def record(
         def nobody() -> None:
             cluster.progress.say(f'nobody: {around_s:g} s')
             begin_s = time.time()
-            time.sleep(around_s)
+            ending.pause(around_s)
             span('nobody', ('idle',), begin_s, time.time())
 
         nobody()
@@ -117,13 +118,8 @@ def record(
         if labels:
             span(name, labels, result.began_s, result.began_s + result.seconds)
         nobody()
-    if not recorder.readings:
-        raise HarnessError(f'nothing was read: {recorder.complaints}')
     return {
-        'format': FORMAT,
-        'name': name,
-        'release': cluster.release.name,
-        'date': datetime.fromtimestamp(began_s, timezone.utc).strftime('%Y-%m-%d'),
+        **document(cluster, recorder, name, began_s),
         'cluster': {
             'osds': cluster.record.spec.osds,
             'pool_size': cluster.record.spec.replicas,
@@ -132,13 +128,24 @@ def record(
         },
         'spans': [asdict(span) for span in spans],
         'clients': [{**asdict(result), 'began_s': round(result.began_s - began_s, 1)}],
-        'counters': recorder.counters,
-        'readings': [relative(reading, began_s) for reading in recorder.readings],
     }
 
 
-def relative(reading: Mapping[str, Any], began_s: float) -> dict[str, Any]:
-    return {**reading, 'time_s': round(reading['time_s'] - began_s, 2)}
+def document(cluster: Cluster, recorder: Recorder, name: str, began_s: float) -> dict[str, Any]:
+    """What was recorded, with times since the recording's begin."""
+    if not recorder.readings:
+        raise HarnessError(f'nothing was read: {recorder.complaints}')
+    return {
+        'format': FORMAT,
+        'name': name,
+        'release': cluster.release.name,
+        'date': datetime.fromtimestamp(began_s, timezone.utc).strftime('%Y-%m-%d'),
+        'counters': recorder.counters,
+        'readings': [
+            {**reading, 'time_s': round(reading['time_s'] - began_s, 2)}
+            for reading in recorder.readings
+        ],
+    }
 
 
 def save(document: Mapping[str, Any], path: Path) -> None:
@@ -149,7 +156,7 @@ def save(document: Mapping[str, Any], path: Path) -> None:
     new.replace(path)
 
 
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+def main() -> int:
     parser = argparse.ArgumentParser(
         prog='qa/record', description='Record what OSDs count while a real client runs.'
     )
@@ -159,18 +166,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('--label', action='append', default=[], help='a class that is right')
     parser.add_argument('--dir', type=Path, help='folder of the cluster')
     parser.add_argument('--out', type=Path, required=True, help='a file, NAME.json.xz')
-    return parser.parse_args(argv)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    arguments = _parse(argv)
+    arguments = parser.parse_args()
 
     def work() -> int:
         cluster = Cluster.open(arguments.dir)
-        document = record(
+        recorded = record(
             cluster, arguments.name, arguments.seconds, arguments.around, arguments.label
         )
-        save(document, arguments.out)
+        save(recorded, arguments.out)
         return 0
 
-    return run_main('qa/record', work)
+    return run_endable('qa/record', work)

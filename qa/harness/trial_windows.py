@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from statistics import median
 from typing import Any
 
@@ -29,7 +28,7 @@ from . import admin_socket
 from .client import wait_until
 from .cluster import Cluster
 from .errors import HarnessError
-from .record import FORMAT, Recorder, relative
+from .record import Recorder, document
 from .services import make_pools
 from .slow_sync import slow_down
 from .workloads.rbd import POOL, Fio, new_image
@@ -167,23 +166,18 @@ def _recorded(
                     'machine_load': round(os.getloadavg()[1], 1),
                 }
             )
-    if not recorder.readings:
-        raise HarnessError(f'nothing was read: {recorder.complaints}')
     names = tuple(names_for(cluster.release.name))
-    readings = [relative(reading, began_s) for reading in recorder.readings]
+    recorded = document(cluster, recorder, 'verdict', began_s)
     spec = asdict(cluster.record.spec)
     # The path of the checkout is not recorded
     del spec['module']
     return {
-        'format': FORMAT,
-        'name': 'verdict',
+        **recorded,
         'part': 'verdict',
-        'release': cluster.release.name,
-        'date': datetime.fromtimestamp(began_s, timezone.utc).strftime('%Y-%m-%d'),
         'cluster': spec,
         'spans': spans,
         'counters': names,
-        'readings': [_lean(reading, recorder.counters, names) for reading in readings],
+        'readings': [_lean(r, recorder.counters, names) for r in recorded['readings']],
     }
 
 

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from .cli import parse_size, run_endable
@@ -14,6 +13,23 @@ from .cluster import Cluster
 from .errors import HarnessError
 from .procs import MARK
 from .workloads import WORKLOADS, complete, run_workload
+
+#: Options for the fields of `Parameters`; those in bytes end in "_bytes" there.
+_PARAMETERS = {
+    'iodepth': ('N', 'RBD: requests in flight'),
+    'size': ('BYTES', 'RBD: size of the image'),
+    'block-size': ('BYTES', 'RBD: size of a request'),
+    'rate-iops': ('N', 'RBD, omap: no more per second'),
+    'read-percent': ('N', 'RBD: share of the requests that read'),
+    'threads': ('N', 'S3, CephFS, omap: parallel clients'),
+    'object-size': ('BYTES', 'S3: size of an object'),
+    'objects': ('N', 'S3, omap: number of objects'),
+    'keys': ('N', 'omap: keys that a request sets'),
+    'value-size': ('BYTES', 'omap: size of the value of a key'),
+    'key-space': ('N', 'omap: number of different keys of an object'),
+    'random-percent': ('N', 'omap: share of a value not compressible'),
+    'requests': ('N', 'omap: end after so many requests'),
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -29,49 +45,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--dir', type=Path, help='folder of the cluster ($QA_CLUSTER_DIR, or qa/.clusters/RELEASE)'
     )
-    parser.add_argument('--iodepth', type=int, metavar='N', help='RBD: requests in flight')
-    parser.add_argument(
-        '--size', dest='size_bytes', type=parse_size, metavar='BYTES', help='RBD: size of the image'
-    )
-    parser.add_argument(
-        '--block-size',
-        dest='block_size_bytes',
-        type=parse_size,
-        metavar='BYTES',
-        help='RBD: size of a request',
-    )
-    parser.add_argument('--rate-iops', type=int, metavar='N', help='RBD, omap: no more per second')
-    parser.add_argument(
-        '--threads', type=int, metavar='N', help='S3, CephFS, omap: parallel clients'
-    )
-    parser.add_argument(
-        '--object-size',
-        dest='object_size_bytes',
-        type=parse_size,
-        metavar='BYTES',
-        help='S3: size of an object',
-    )
-    parser.add_argument('--objects', type=int, metavar='N', help='S3, omap: number of objects')
-    parser.add_argument(
-        '--read-percent', type=int, metavar='N', help='RBD: share of the requests that read'
-    )
-    parser.add_argument('--keys', type=int, metavar='N', help='omap: keys that a request sets')
-    parser.add_argument(
-        '--value-size',
-        dest='value_size_bytes',
-        type=parse_size,
-        metavar='BYTES',
-        help='omap: size of the value of a key',
-    )
-    parser.add_argument(
-        '--key-space', type=int, metavar='N', help='omap: number of different keys of an object'
-    )
-    parser.add_argument(
-        '--random-percent', type=int, metavar='N', help='omap: share of a value not compressible'
-    )
-    parser.add_argument(
-        '--requests', type=int, metavar='N', help='omap: end after so many requests'
-    )
+    for option, (metavar, text) in _PARAMETERS.items():
+        name = option.replace('-', '_') + '_bytes' * (metavar == 'BYTES')
+        read = parse_size if metavar == 'BYTES' else int
+        parser.add_argument(f'--{option}', dest=name, type=read, metavar=metavar, help=text)
     return parser
 
 
@@ -93,9 +70,8 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0 if result.ok else 1
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Run the command line; returns the exit status: 0 only if the client had no error."""
-    arguments = build_parser().parse_args(argv)
-    if argv is None:
-        _copy_mark(arguments.dir)
-    return run_endable('qa/workload', lambda: _run(arguments), ends=argv is None)
+    arguments = build_parser().parse_args()
+    _copy_mark(arguments.dir)
+    return run_endable('qa/workload', lambda: _run(arguments))

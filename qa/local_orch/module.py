@@ -55,6 +55,20 @@ START_TIMEOUT_S = 300.0
 BOOT_S = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+#: Type, default and description of each option; all but the first inject faults.
+OPTIONS: Dict[str, Tuple[str, Any, str]] = {
+    'synchronous': ('bool', False, 'an action is complete when its command answers'),
+    'refuse': ('bool', False, 'refuse every action'),
+    'ignore': ('bool', False, 'accept every action and execute none'),
+    'hang': ('float', 0.0, 'seconds before an action is even accepted'),
+    'late': ('float', 0.0, 'seconds before an accepted action is started'),
+    'silent': ('bool', False, 'report no events, and store nothing of what is scheduled'),
+    'instead': ('int', -1, 'the OSD that actions on any other OSD hit; -1: none'),
+    'nostart': ('bool', False, 'stop OSDs, but never start them'),
+    'delay': ('float', 0.0, 'seconds between the stop and the start of an OSD'),
+}
+
+
 def _now() -> dt.datetime:
     return dt.datetime.now(dt.timezone.utc)
 
@@ -70,73 +84,8 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
 
     CLICommand = CLICommand
     MODULE_OPTIONS = [  # noqa: RUF012  # as MgrModule declares it
-        Option(
-            name='synchronous',
-            type='bool',
-            default=False,
-            desc='an action is complete when its command answers',
-            runtime=True,
-        ),
-        Option(
-            name='refuse',
-            type='bool',
-            default=False,
-            desc='fault injection: refuse every action',
-            runtime=True,
-        ),
-        Option(
-            name='ignore',
-            type='bool',
-            default=False,
-            desc='fault injection: accept every action and execute none',
-            runtime=True,
-        ),
-        Option(
-            name='hang',
-            type='float',
-            default=0.0,
-            min=0.0,
-            desc='fault injection: seconds before an action is even accepted',
-            runtime=True,
-        ),
-        Option(
-            name='late',
-            type='float',
-            default=0.0,
-            min=0.0,
-            desc='fault injection: seconds before an accepted action is started',
-            runtime=True,
-        ),
-        Option(
-            name='silent',
-            type='bool',
-            default=False,
-            desc='fault injection: report no events, and store nothing of what is scheduled',
-            runtime=True,
-        ),
-        Option(
-            name='instead',
-            type='int',
-            default=-1,
-            min=-1,
-            desc='fault injection: the OSD that actions on any other OSD hit; -1: none',
-            runtime=True,
-        ),
-        Option(
-            name='nostart',
-            type='bool',
-            default=False,
-            desc='fault injection: stop OSDs, but never start them',
-            runtime=True,
-        ),
-        Option(
-            name='delay',
-            type='float',
-            default=0.0,
-            min=0.0,
-            desc='fault injection: seconds between the stop and the start of an OSD',
-            runtime=True,
-        ),
+        Option(name=name, type=kind, default=default, desc=text, runtime=True)
+        for name, (kind, default, text) in OPTIONS.items()
     ]
     NOTIFY_TYPES = []  # noqa: RUF012
 

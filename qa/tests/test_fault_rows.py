@@ -65,14 +65,12 @@ def test_rollout_changes_the_osds_of_the_class_with_the_client_data(shape: Shape
 
 def test_every_orchestrator_fault_is_reset_between_tests() -> None:
     source = ast.parse((CHECKOUT / 'qa/local_orch/module.py').read_text())
-    options = [
-        {str(word.arg): word.value for word in call.keywords}
-        for call in ast.walk(source)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        if call.func.id == 'Option'
-    ]
-    defaults = {
-        ast.literal_eval(option['name']): ast.literal_eval(option['default']) for option in options
-    }
+    (options,) = (
+        ast.literal_eval(node.value)
+        for node in source.body
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == 'OPTIONS'
+        if node.value is not None
+    )
+    defaults = {name: default for name, (_, default, _) in options.items()}
     assert {'late', 'silent'} < defaults.keys()
     assert {name: json.loads(value) for name, value in NO_FAULTS.items()} == defaults

@@ -131,20 +131,20 @@ def test_stuck_write_ends_the_client_with_its_position(tmp_path: Path) -> None:
     assert 'acquire' in done.stderr or '_drain' in done.stderr
 
 
-def test_write_started_before_and_completed_after_the_fault_is_noticed() -> None:
-    writes = [Write(0.0, 0.1), Write(1.0, 9.0), Write(9.0, 9.1)]
-    assert noticed(writes, 2.0, 3.0) == Noticed(8.0, 7.0)
-
-
-def test_pause_lasts_until_the_first_write_completed_after_the_fault() -> None:
-    writes = [Write(1.0, 1.1), Write(1.2, 1.3), Write(4.9, 6.3)]
-    found = noticed(writes, 1.0, 5.0)
-    assert found.longest_pause_s == pytest.approx(5.0)
-    assert found.longest_write_s == pytest.approx(1.4)
-
-
-def test_nothing_is_known_without_a_write() -> None:
-    assert noticed([Write(1.0, 2.0)], 3.0, 4.0) == Noticed(None, None)
+@pytest.mark.parametrize(
+    ('writes', 'since_s', 'until_s', 'found'),
+    [
+        # A write that began before the fault and ended after it.
+        ([(0.0, 0.1), (1.0, 9.0), (9.0, 9.1)], 2.0, 3.0, Noticed(8.0, 7.0)),
+        # A pause lasts until the first write that ends after the fault.
+        ([(1.0, 1.1), (1.2, 1.3), (4.5, 6.5)], 1.0, 5.0, Noticed(2.0, 5.2)),
+        ([(1.0, 2.0)], 3.0, 4.0, Noticed(None, None)),
+    ],
+)
+def test_effects_of_a_fault_are_noticed(
+    writes: list[tuple[float, float]], since_s: float, until_s: float, found: Noticed
+) -> None:
+    assert noticed([Write(*write) for write in writes], since_s, until_s) == found
 
 
 def in_copy(fault_injection: FaultInjection, code: str) -> subprocess.CompletedProcess[str]:

@@ -1,30 +1,25 @@
-"""S3 clients against one object gateway: several processes (for Python's lock) of threads.
+"""S3 clients against one object gateway, a thread each.
 
 Order (first argument, JSON): workload, seconds, stuck_s, threads, object_size_bytes, objects.
 Environment: RGW_URL and the AWS credentials. Prints the result as JSON. Runs under Debian's Python
 with boto3. Nothing is retried: what the gateway refuses is an error.
 
 The program always ends. A request may take half of stuck_s; a phase that takes stuck_s longer than
-it should ends with the stacks of all threads on stderr. A process that fails or dies ends the run.
+it should ends with the stacks of all threads on stderr.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import hashlib
 import json
-import multiprocessing
 import os
 import random
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import partial
-from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as wait_for_connections
 from typing import Any
 
 # Debian packages of the machine that runs the client, not of the one that checks this file
@@ -33,17 +28,12 @@ import botocore.config  # type: ignore[import-not-found, import-untyped, unused-
 import botocore.exceptions  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from client_outcome import MAX_MESSAGES, phase, print_outcome
 
-PROCESSES = 2
 SAMPLE = 100
 LARGE_SAMPLE = 8
 PAGE_KEYS = 1000
 CONNECT_TIMEOUT_S = 10.0
 #: A gateway that fills or lists a bucket slower than this is stuck
 MIN_OBJECTS_PER_S = 20
-
-
-class ClientFailedError(Exception):
-    """A process of clients could not do its work: why, for a person."""
 
 
 @dataclass
@@ -176,19 +166,6 @@ def list_steps(order: Order) -> Step:
     return step
 
 
-def get_steps(order: Order) -> Step:
-    """Any of the objects each time."""
-
-    def step(s3: Any, tally: Tally) -> bool:
-        key = object_key(random.randrange(order.objects))
-        body = s3.get_object(Bucket=order.bucket, Key=key)['Body'].read()
-        tally.bytes += len(body)
-        tally.check(len(body) == order.object_size_bytes, f'{key}: {len(body)} bytes')
-        return True
-
-    return step
-
-
 def delete_steps(bucket: str, keys: Iterator[str]) -> Step:
     """One object each time, until there is none left."""
 
@@ -220,93 +197,32 @@ def work(s3: Any, step: Step, deadline_s: float) -> Tally:
     return tally
 
 
-def process_main(order: Order, rank: int, run: str, barrier: Any) -> Tally:
-    """One process: its share of the threads, which share a client. All processes begin together."""
-    faulthandler.dump_traceback_later(order.seconds + 2 * order.stuck_s, exit=True)
-    shares = [
-        order.threads // PROCESSES + (i < order.threads % PROCESSES) for i in range(PROCESSES)
-    ]
-    workers = [f'{rank}-{thread}' for thread in range(shares[rank])]
-    first = sum(shares[:rank])
+def step_of(order: Order, worker: int, run: str) -> Step:
+    """What one of the clients does again and again."""
+    if order.workload == 's3-put':
+        return put_steps(order, str(worker), run)
+    if order.workload == 's3-large-put':
+        return large_put_steps(order, str(worker))
+    if order.workload == 's3-list':
+        return list_steps(order)
+    mine = range(worker, order.objects, order.threads)
+    return delete_steps(order.bucket, iter([object_key(number) for number in mine]))
 
-    def step_for(index: int, worker: str) -> Step:
-        if order.workload == 's3-put':
-            return put_steps(order, worker, run)
-        if order.workload == 's3-large-put':
-            return large_put_steps(order, worker)
-        if order.workload == 's3-list':
-            return list_steps(order)
-        if order.workload == 's3-get':
-            return get_steps(order)
-        mine = range(first + index, order.objects, order.threads)
-        return delete_steps(order.bucket, iter([object_key(number) for number in mine]))
 
-    steps = [step_for(index, worker) for index, worker in enumerate(workers)]
-    s3, total = connect(order), Tally()
-    barrier.wait(order.stuck_s)
+def work_of_all(s3: Any, order: Order) -> Tally:
+    """All clients side by side, which share a connection pool."""
+    run, total = os.urandom(6).hex(), Tally()
+    steps = [step_of(order, worker, run) for worker in range(order.threads)]
     deadline_s = time.monotonic() + order.seconds
-    pool = ThreadPoolExecutor(max(1, len(steps)))
-    # Where one raises, the others are not waited for: they end with the process
-    done, _ = wait(
-        [pool.submit(work, s3, step, deadline_s) for step in steps], return_when=FIRST_EXCEPTION
-    )
-    for future in done:
+    pool = ThreadPoolExecutor(order.threads)
+    for future in first_failure_ends([pool.submit(work, s3, step, deadline_s) for step in steps]):
         total.add(future.result())
     return total
 
 
-def answer_to(sender: Connection, task: Callable[[], Tally]) -> None:
-    """In a process of its own: send the outcome of a task, or why there is none."""
-    try:
-        sender.send(task())
-    except Exception:  # noqa: BLE001 - any error is reported by the parent
-        sender.send(traceback.format_exc())
-        raise SystemExit(1) from None
-
-
-def in_processes(tasks: Sequence[Callable[[], Tally]], limit_s: float) -> Tally:
-    """Run each task in its own process; the first that fails or dies ends them all.
-
-    ClientFailedError has the reason.
-    """
-    # Not while another thread runs: the process made by fork would wait for its locks for ever
-    faulthandler.cancel_dump_traceback_later()
-    context = multiprocessing.get_context('fork')
-    processes, total = {}, Tally()
-    try:
-        for task in tasks:
-            receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=answer_to, args=(sender, task), daemon=True)
-            process.start()
-            # The process's end alone, so that its death ends the stream
-            sender.close()
-            processes[receiver] = process
-        deadline_s = time.monotonic() + limit_s
-        waiting = dict(processes)
-        while waiting:
-            ready = wait_for_connections(list(waiting), max(0, deadline_s - time.monotonic()))
-            if not ready:
-                raise ClientFailedError(f'{len(waiting)} processes: no end after {limit_s:g} s')
-            for receiver in [receiver for receiver in waiting if receiver in ready]:
-                total.add(_outcome(receiver, waiting.pop(receiver)))
-    finally:
-        for process in processes.values():
-            process.kill()
-            process.join()
-    return total
-
-
-def _outcome(receiver: Connection, process: Any) -> Tally:
-    try:
-        outcome = receiver.recv()
-    except (EOFError, OSError):
-        process.join()
-        how = process.exitcode
-        ending = f'by signal {-how}' if how < 0 else f'with status {how}'
-        raise ClientFailedError(f'a process of clients ended {ending} in the work') from None
-    if isinstance(outcome, Tally):
-        return outcome
-    raise ClientFailedError(f'a process of clients failed:\n{outcome}')
+def first_failure_ends(futures: Iterable[Future[Any]]) -> Iterable[Future[Any]]:
+    """Those that are done: all, or where one has failed, not those that still run."""
+    return wait(futures, return_when=FIRST_EXCEPTION).done
 
 
 def object_key(number: int) -> str:
@@ -328,14 +244,8 @@ def fill(s3: Any, order: Order) -> None:
         s3.put_object(Bucket=order.bucket, Key=object_key(number), Body=body)
 
     pool = ThreadPoolExecutor(order.threads)
-    done, _ = wait(
-        [pool.submit(one, number) for number in range(order.objects)],
-        return_when=FIRST_EXCEPTION,
-    )
-    for future in done:
+    for future in first_failure_ends([pool.submit(one, n) for n in range(order.objects)]):
         future.result()
-    # No thread may be left when processes are made by fork
-    pool.shutdown()
 
 
 def check_sample(s3: Any, order: Order, tally: Tally) -> str:
@@ -353,8 +263,6 @@ def check_sample(s3: Any, order: Order, tally: Tally) -> str:
         good = wanted - tally.errors <= left <= wanted
         tally.check(good, f'{left} objects are left, not {wanted}')
         return 'number of objects that are left'
-    if order.workload == 's3-get':
-        return 'size of every object that was read'
     return 'number of keys of each complete listing'
 
 
@@ -365,15 +273,12 @@ def main() -> None:
     phase('making the bucket', order.stuck_s)
     s3 = connect(order)
     s3.create_bucket(Bucket=order.bucket)
-    if order.workload in ('s3-list', 's3-delete', 's3-get'):
+    if order.workload in ('s3-list', 's3-delete'):
         phase(f'filling the bucket with {order.objects} objects', order.bucket_limit_s)
         fill(s3, order)
-    run = os.urandom(6).hex()
-    barrier = multiprocessing.get_context('fork').Barrier(PROCESSES)
-    tasks = [partial(process_main, order, rank, run, barrier) for rank in range(PROCESSES)]
-    print(f'working for {order.seconds:g} s', file=sys.stderr, flush=True)
+    phase(f'working for {order.seconds:g} s', order.seconds + order.stuck_s)
     wall_s = time.time() - time.monotonic()
-    total = in_processes(tasks, order.seconds + 3 * order.stuck_s)
+    total = work_of_all(s3, order)
     phase('checking', order.bucket_limit_s)
     what = check_sample(s3, order, total)
     print_outcome(
@@ -391,8 +296,6 @@ def run_main() -> str:
     """Run to the end; returns why that was not possible, or ''."""
     try:
         main()
-    except ClientFailedError as error:
-        return str(error)
     except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
         return f'before or after the measured time: {type(error).__name__}: {error}'
     except Exception:  # noqa: BLE001 - any error is shown to the reader of the failure

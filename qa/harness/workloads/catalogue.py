@@ -56,26 +56,18 @@ def _cephfs(cluster: Cluster, seconds: float, parameters: Parameters) -> Workloa
     cluster.install('cephfs-client')
     cluster.ensure_mds()
     return run_client(
-        cluster,
-        'cephfs_client.py',
-        'cephfs-metadata',
-        seconds,
-        parameters=parameters,
-        environment={},
+        cluster, 'cephfs_client.py', 'cephfs-metadata', seconds, parameters=parameters
     )
 
 
 def _omap(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     cluster.install('rados-client')
     make_pools(cluster.client, cluster.record.spec, (OMAP_POOL,), 'omap-client')
+    environment = {'OMAP_POOL': OMAP_POOL}
     return run_client(
-        cluster,
-        'omap_client.py',
-        'rados-omap',
-        seconds,
-        parameters=parameters,
-        environment={'OMAP_POOL': OMAP_POOL},
-    )
+        cluster, 'omap_client.py', 'rados-omap', seconds,
+        parameters=parameters, environment=environment,
+    )  # fmt: skip
 
 
 def _fixed(**values: int) -> Callable[[float], Parameters]:
@@ -112,11 +104,6 @@ WORKLOADS: dict[str, Workload] = {
         ),
         'fio, librbd, 4 KiB reads and writes',
     ),
-    'rbd-snaptrim': Workload(
-        rbd.snaptrim,
-        _fixed(size_bytes=1 << 30, block_size_bytes=1 << 20),
-        'removal of a snapshot',
-    ),
     'rados-omap': Workload(
         _omap,
         _fixed(
@@ -130,11 +117,6 @@ WORKLOADS: dict[str, Workload] = {
             requests=0,
         ),
         'keys and values of objects, librados',
-    ),
-    's3-get': Workload(
-        partial(_s3, 's3-get'),
-        _fixed(threads=8, object_size_bytes=4096, objects=2000),
-        'small objects, read at random',
     ),
     's3-put': Workload(
         partial(_s3, 's3-put'), _fixed(threads=8, object_size_bytes=4096), 'small new objects'

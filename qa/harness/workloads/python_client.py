@@ -42,7 +42,7 @@ def run_client(
     seconds: float,
     *,
     parameters: Parameters,
-    environment: Mapping[str, str],
+    environment: Mapping[str, str] | None = None,
 ) -> WorkloadResult:
     """Run a client program, which takes its orders as JSON and answers in JSON."""
     order = {

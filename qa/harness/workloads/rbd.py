@@ -18,7 +18,7 @@ from ..errors import HarnessError
 from ..services import make_pools
 from .fio_output import FioRun, read_run
 from .limits import limit_s
-from .result import Latency, Verified, WorkloadResult
+from .result import Verified, WorkloadResult
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -29,8 +29,6 @@ PG_NUM = 32
 FILLED = 'qa_filled'
 FILL_BLOCK_BYTES = 1 << 20
 REMOVE_TIMEOUT_S = 600.0
-OBJECT_BYTES = 4 << 20
-TRIM_IDLE_POLLS = 12
 
 Job = Mapping[str, str]
 
@@ -123,10 +121,6 @@ def new_image(cluster: Cluster, image: str, size_bytes: int) -> None:
     )  # fmt: skip
 
 
-def _messages(run: FioRun, text: str) -> tuple[str, ...]:
-    return tuple(text.splitlines()[-10:]) if run.error else ()
-
-
 def _result(
     workload: str, run: FioRun, text: str, verified: Verified, parameters: Parameters
 ) -> WorkloadResult:
@@ -138,7 +132,7 @@ def _result(
         bytes=run.bytes,
         latency_ms=run.latency_ms,
         errors=int(run.error != 0),
-        error_messages=_messages(run, text),
+        error_messages=tuple(text.splitlines()[-10:]) if run.error else (),
         verified=verified,
         parameters=parameters.as_dict(),
         began_s=run.began_s,
@@ -151,100 +145,83 @@ def verdict(what: str, expected: int, run: FioRun, text: str) -> tuple[Verified,
     return Verified(what, checked=expected, failed=failed), text if failed else ''
 
 
-def _limited(parameters: Parameters) -> dict[str, str]:
+def _job(parameters: Parameters, **options: str) -> dict[str, str]:
+    """A job with the block size, the queue depth and the rate that are wanted."""
     rate = parameters.get('rate_iops')
-    return {'rate_iops': str(rate)} if rate else {}
+    return {
+        'bs': str(parameters.get('block_size_bytes')),
+        'iodepth': str(parameters.get('iodepth')),
+        **({'rate_iops': str(rate)} if rate else {}),
+        **options,
+    }
+
+
+_CHECKED = {'verify': 'crc32c', 'verify_fatal': '1'}
 
 
 def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     """Random writes, each block at most once, then every written block is read and checked."""
-    prepare(cluster)
-    fio = Fio(cluster, 'qa-randwrite')
-    with cluster.progress.step('make an empty image'):
-        new_image(cluster, fio.image, parameters.get('size_bytes'))
-    job = {
-        'rw': 'randwrite',
-        'bs': str(parameters.get('block_size_bytes')),
-        'iodepth': str(parameters.get('iodepth')),
-        'size': str(parameters.get('size_bytes')),
-        'verify': 'crc32c',
-        'verify_fatal': '1',
-    }
+    fio = _on_an_empty_image(cluster, 'qa-randwrite', parameters)
+    size = str(parameters.get('size_bytes'))
+    job = _job(parameters, rw='randwrite', size=size, **_CHECKED)
     with cluster.progress.step(f'random writes for {seconds:g} s'):
-        run, text = fio.run(
-            'randwrite',
-            {**job, **_limited(parameters), 'do_verify': '0', 'runtime': f'{seconds:g}'},
-            limit_s(seconds=seconds),
-            'write',
-        )
+        timed = {'do_verify': '0', 'runtime': f'{seconds:g}'}
+        run, text = fio.run('randwrite', {**job, **timed}, limit_s(seconds=seconds), 'write')
     if run.error == 0 and run.seconds < 0.9 * seconds:
         cluster.progress.say(f'the image was full after {run.seconds:g} s: give a larger --size')
     what = 'every written block: header, offset and crc32c'
-    if run.ops == 0:
-        return _result('rbd-randwrite', run, text, Verified(what, 0, 0), parameters)
-    with cluster.progress.step(f'read back and check {run.ops} blocks'):
-        check, check_text = fio.run(
-            'randwrite-verify',
-            {**job, 'verify_only': '1', 'number_ios': str(run.ops)},
-            limit_s(ops=run.ops),
-            'read',
-        )
-    verified, complaint = verdict(what, run.ops, check, check_text)
+    job = {**job, 'verify_only': '1', 'number_ios': str(run.ops)}
+    verified, complaint = _read_back(fio, 'randwrite', what, job, run.ops, limit_s(ops=run.ops))
     return _result('rbd-randwrite', run, f'{text}\n{complaint}', verified, parameters)
 
 
 def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     """Repeated sequential writes over the image, then the data is verified."""
-    prepare(cluster)
-    fio = Fio(cluster, 'qa-seqwrite')
+    fio = _on_an_empty_image(cluster, 'qa-seqwrite', parameters)
     block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
-    with cluster.progress.step('make an empty image'):
-        new_image(cluster, fio.image, size)
-    job = {
-        'bs': str(block),
-        'iodepth': str(parameters.get('iodepth')),
-        'verify': 'crc32c',
-        'verify_fatal': '1',
-    }
+    job = _job(parameters, **_CHECKED)
     with cluster.progress.step(f'sequential writes for {seconds:g} s'):
         timed = {'time_based': '1', 'runtime': f'{seconds:g}', 'do_verify': '0'}
         run, text = fio.run(
             'seqwrite',
-            {**job, **_limited(parameters), **timed, 'rw': 'write', 'size': str(size)},
+            {**job, **timed, 'rw': 'write', 'size': str(size)},
             limit_s(seconds=seconds),
             'write',
         )
-    what = 'every block of the last pass: header, offset and crc32c'
     blocks = min(run.ops, size // block)
-    if blocks == 0:
-        return _result('rbd-seqwrite', run, text, Verified(what, 0, 0), parameters)
-    with cluster.progress.step(f'read back and check {blocks} blocks'):
-        check, check_text = fio.run(
-            'seqwrite-verify',
-            {**job, 'rw': 'read', 'size': str(blocks * block)},
-            limit_s(size_bytes=blocks * block),
-            'read',
-        )
-    verified, complaint = verdict(what, blocks, check, check_text)
+    what = 'every block of the last pass: header, offset and crc32c'
+    job = {**job, 'rw': 'read', 'size': str(blocks * block)}
+    limit = limit_s(size_bytes=blocks * block)
+    verified, complaint = _read_back(fio, 'seqwrite', what, job, blocks, limit)
     return _result('rbd-seqwrite', run, f'{text}\n{complaint}', verified, parameters)
+
+
+def _on_an_empty_image(cluster: Cluster, image: str, parameters: Parameters) -> Fio:
+    prepare(cluster)
+    with cluster.progress.step('make an empty image'):
+        new_image(cluster, image, parameters.get('size_bytes'))
+    return Fio(cluster, image)
+
+
+def _read_back(
+    fio: Fio, name: str, what: str, job: Job, blocks: int, timeout_s: float
+) -> tuple[Verified, str]:
+    """Read what was written and check it: see `verdict`."""
+    if blocks == 0:
+        return Verified(what, 0, 0), ''
+    # Reading has no limit of its rate
+    job = {key: value for key, value in job.items() if key != 'rate_iops'}
+    with fio.cluster.progress.step(f'read back and check {blocks} blocks'):
+        check, text = fio.run(f'{name}-verify', job, timeout_s, 'read')
+    return verdict(what, blocks, check, text)
 
 
 def randread(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     """Random reads of an image that was filled before; each block that is read is checked."""
-    prepare(cluster)
-    fio = Fio(cluster, 'qa-randread')
-    block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
-    verify = {'verify': 'crc32c', 'verify_interval': str(block), 'verify_fatal': '1'}
-    _fill(fio, size, block, verify)
+    fio, verify = _on_a_full_image(cluster, 'qa-randread', parameters)
     with cluster.progress.step(f'random reads for {seconds:g} s'):
-        timed = {'time_based': '1', 'runtime': f'{seconds:g}'}
-        job = {'rw': 'randread', 'bs': str(block), 'iodepth': str(parameters.get('iodepth'))}
-        run, text = fio.run(
-            'randread',
-            {**job, **verify, **_limited(parameters), **timed, 'size': str(size)},
-            limit_s(seconds=seconds),
-            'read',
-        )
+        job = _timed(parameters, seconds, rw='randread', **verify)
+        run, text = fio.run('randread', job, limit_s(seconds=seconds), 'read')
     what = 'every read block: header, offset and crc32c'
     verified = Verified(what, checked=run.ops, failed=int(run.error != 0))
     return _result('rbd-randread', run, text, verified, parameters)
@@ -255,25 +232,11 @@ def randrw(cluster: Cluster, seconds: float, parameters: Parameters) -> Workload
 
     What is read is not checked: fio cannot check a block that another request writes over.
     """
-    prepare(cluster)
-    fio = Fio(cluster, 'qa-randrw')
-    block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
-    verify = {'verify': 'crc32c', 'verify_interval': str(block), 'verify_fatal': '1'}
-    _fill(fio, size, block, verify)
+    fio, _ = _on_a_full_image(cluster, 'qa-randrw', parameters)
     with cluster.progress.step(f'random reads and writes for {seconds:g} s'):
-        job = {
-            'rw': 'randrw',
-            'rwmixread': str(parameters.get('read_percent')),
-            'bs': str(block),
-            'iodepth': str(parameters.get('iodepth')),
-            'time_based': '1',
-            'runtime': f'{seconds:g}',
-            'size': str(size),
-        }
-        runs, text = fio.run_both(
-            'randrw', {**job, **_limited(parameters)}, limit_s(seconds=seconds)
-        )
-    reads, writes = runs
+        share = str(parameters.get('read_percent'))
+        job = _timed(parameters, seconds, rw='randrw', rwmixread=share)
+        (reads, writes), text = fio.run_both('randrw', job, limit_s(seconds=seconds))
     both = reads.ops + writes.ops
     verified = Verified('that every request succeeded', both, failed=int(reads.error != 0))
     run = replace(
@@ -286,57 +249,23 @@ def randrw(cluster: Cluster, seconds: float, parameters: Parameters) -> Workload
     return _result('rbd-randrw', run, text, verified, parameters)
 
 
-def snaptrim(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
-    """Trimming of a snapshot: an image is filled, snapshotted, written over; the snapshot goes.
+def _timed(parameters: Parameters, seconds: float, **options: str) -> dict[str, str]:
+    size = str(parameters.get('size_bytes'))
+    return _job(parameters, time_based='1', runtime=f'{seconds:g}', size=size, **options)
 
-    The measured work is the OSDs' own, from the snapshot's removal until no PG trims any more, or
-    the given time is over. An operation is an object whose clone has to go.
-    """
+
+def _on_a_full_image(
+    cluster: Cluster, image: str, parameters: Parameters
+) -> tuple[Fio, dict[str, str]]:
+    """An image with checkable blocks, filled unless a run before has done it; how to check them."""
     prepare(cluster)
-    fio = Fio(cluster, 'qa-snaptrim')
-    block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
-    new_image(cluster, fio.image, size)
-    job = {'rw': 'write', 'bs': str(block), 'iodepth': '8', 'size': str(size)}
-    image = f'{POOL}/{fio.image}'
-    with cluster.progress.step(f'write an image of {size} bytes twice, with a snapshot between'):
-        fio.run('snaptrim-first', job, limit_s(size_bytes=size), 'write')
-        cluster.client.run('rbd', 'snap', 'create', '--no-progress', f'{image}@before')
-        fio.run('snaptrim-second', job, limit_s(size_bytes=size), 'write')
-    began_s = time.time()
-    with cluster.progress.step(f'trim the snapshot, at most {seconds:g} s'):
-        cluster.client.run('rbd', 'snap', 'rm', '--no-progress', f'{image}@before')
-        quiet = 0
-        # Trimming begins some seconds after the removal
-        while quiet < TRIM_IDLE_POLLS and time.time() < began_s + seconds:
-            time.sleep(1)
-            states = cluster.ceph_json('status')['pgmap']['pgs_by_state']
-            trims = any('snaptrim' in entry['state_name'] for entry in states)
-            quiet = 0 if trims else quiet + 1
-    lasted_s = time.time() - began_s
-    clones = size // OBJECT_BYTES
-    return WorkloadResult(
-        workload='rbd-snaptrim',
-        seconds=round(lasted_s, 3),
-        ops=clones,
-        ops_per_s=round(clones / lasted_s, 1),
-        bytes=0,
-        latency_ms=Latency(None, None, None),
-        errors=0,
-        error_messages=(),
-        verified=None,
-        parameters=parameters.as_dict(),
-        began_s=round(began_s, 3),
-    )
-
-
-def _fill(fio: Fio, size: int, block: int, verify: Job) -> None:
-    """Fill the image with checkable blocks, unless a run before has done it."""
-    cluster, image = fio.cluster, f'{POOL}/{fio.image}'
-    wanted = f'{size}/{block}'
-    known = cluster.client.run('rbd', 'image-meta', 'get', image, FILLED, check=False)
+    fio, name = Fio(cluster, image), f'{POOL}/{image}'
+    size, block = parameters.get('size_bytes'), parameters.get('block_size_bytes')
+    verify, wanted = {**_CHECKED, 'verify_interval': str(block)}, f'{size}/{block}'
+    known = cluster.client.run('rbd', 'image-meta', 'get', name, FILLED, check=False)
     if known.returncode == 0 and known.stdout.strip() == wanted:
-        return
-    new_image(cluster, fio.image, size)
+        return fio, verify
+    new_image(cluster, image, size)
     with cluster.progress.step(f'fill an image of {size} bytes'):
         job = {'rw': 'write', 'bs': str(max(block, FILL_BLOCK_BYTES)), 'iodepth': '8'}
         run, text = fio.run(
@@ -347,4 +276,5 @@ def _fill(fio: Fio, size: int, block: int, verify: Job) -> None:
         )
     if run.error:
         raise HarnessError(f'fio could not fill the image: {text}')
-    cluster.client.run('rbd', 'image-meta', 'set', image, FILLED, wanted)
+    cluster.client.run('rbd', 'image-meta', 'set', name, FILLED, wanted)
+    return fio, verify
