@@ -5,7 +5,7 @@ Findings are about RocksDB; these checks are about the module itself and its env
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
@@ -75,33 +75,27 @@ def examine(snapshot: Snapshot, environment: Environment) -> tuple[DoctorCheck, 
         _first('sampling', *_sampling(snapshot, environment)),
         _first(
             'module',
-            (
-                snapshot.failing,
-                False,
-                ' '.join(failure.sentence for failure in snapshot.failing),
+            *_unless(
+                [failure.sentence for failure in snapshot.failing],
                 'see the log of the active manager',
+                'all steps of the module work',
             ),
-            (True, True, 'all steps of the module work', None),
         ),
         _first(
             'stored-data',
-            (
+            *_unless(
                 snapshot.notices,
-                False,
-                ' '.join(snapshot.notices),
                 '"ceph rocksdb-tuner history" and "ceph config dump" show past changes',
+                'stored data is readable',
             ),
-            (True, True, 'stored data is readable', None),
         ),
         _first(
             'options',
-            (
-                snapshot.impossible,
-                False,
-                str(snapshot.impossible),
+            *_unless(
+                [snapshot.impossible] if snapshot.impossible else [],
                 '"ceph config set mgr mgr/rocksdb_tuner/OPTION VALUE"',
+                'the options of the module are consistent',
             ),
-            (True, True, 'the options of the module are consistent', None),
         ),
         _first('statistics', *_statistics(snapshot), optional=True),
         _first('python', *_python(environment.host)),
@@ -115,6 +109,11 @@ def _first(check_id: str, *cases: _Case, optional: bool = False) -> DoctorCheck:
     """By the first case that holds."""
     ok, summary, remedy = next(case[1:] for case in cases if case[0])
     return DoctorCheck(check_id, ok, summary, remedy, optional)
+
+
+def _unless(problems: Sequence[str], remedy: str, fine: str) -> Iterable[_Case]:
+    yield problems, False, ' '.join(problems), remedy
+    yield True, True, fine, None
 
 
 def _mode(snapshot: Snapshot) -> Iterable[_Case]:

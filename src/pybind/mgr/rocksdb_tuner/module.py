@@ -56,8 +56,7 @@ class Module(MgrModule):
         self._stopping = False
         #: A module option was set: the next tick is due immediately.
         self._options_set = False
-        self._cluster = MgrCluster(self)
-        store = MgrStore(self)
+        self._cluster, store = MgrCluster(self), MgrStore(self)
         self._tuner = Tuner(
             self._cluster,
             store,

@@ -151,7 +151,8 @@ class Tuner:
             if self.steps.run(step, work):
                 del self._to_load[step]
         if self.published.inputs is None:
-            self._publish(replace(self.snapshot, mode=self.current.initial_mode()))
+            # The first tick may have to wait for monitors or OSD reports.
+            self._publish(replace(self.snapshot, mode=self.current.mode()))
         self._show_changes(self.clock())
 
     def _publish(self, snapshot: Snapshot) -> None:
@@ -210,9 +211,11 @@ class Tuner:
             run('OSD reports', lambda: self.permissions.check_reports(now_s))
         self.operations.reports = self.permissions.report_interval
         allowed = self.permissions.decide(settings, now_s)
-        operations = self.operations
-        run('rollout', lambda: self._driven(operations.drive_rollout(settings, now_s, allowed)))
-        run('experiment', lambda: self._driven(operations.drive_experiment(now_s)))
+        operations, changing = self.operations, self.operations.changing
+        run('rollout', lambda: operations.drive_rollout(settings, now_s, allowed))
+        run('experiment', lambda: operations.experiment.tick(now_s))
+        if changing and not operations.changing:
+            self.cluster_state.options.entries_changed()
         run('compaction campaign', lambda: self._drive_campaign(now_s, allowed))
         # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
@@ -223,7 +226,8 @@ class Tuner:
             run('OSD starts', lambda: self.sampler.watch_starts(self.monotonic()))
             self.cluster_state.refresh(now_s)
         else:
-            run('sampling', lambda: self._rest(settings, now_s))
+            self.osd_queries.drop()
+            run('sampling', lambda: self.sampler.rest(settings, now_s))
         # Sampling and evaluation send no requests, but scale with the number of OSDs: their CPU
         # time determines the interval.
         cpu_before_s = time.thread_time()
@@ -251,10 +255,6 @@ class Tuner:
         """Run operators' requests without a tick; only in the serve thread."""
         self.requests.take()
 
-    def _driven(self, ended: bool) -> None:
-        if ended:
-            self.cluster_state.options.entries_changed()
-
     def find_actor(self, change_id: str, command: Mapping[str, object]) -> None:
         """Name the client whose command started a change, once it is known; in the serve thread."""
         taken_s = self.clock()
@@ -276,11 +276,6 @@ class Tuner:
         if done_id is not None:
             # The recommendation predates the end of the campaign: it must not be applied again.
             self._publish(self.snapshot.without_recommendation(done_id))
-
-    def _rest(self, settings: Settings, now_s: float) -> None:
-        """Stop reading: mode off."""
-        self.osd_queries.drop()
-        self.sampler.rest(settings, now_s)
 
     def _evaluate(self, settings: Settings, now_s: float, *, fresh: bool) -> bool:
         """Evaluate if due; True if it was due."""

@@ -95,8 +95,7 @@ class CurrentSettings:
         except Exception as error:  # noqa: BLE001 - reported
             self._steps.failed('settings', error)
             self.unreadable = 'the options of the module cannot be read'
-            mode = self._steps.value('mode', self.read_mode, Mode.OFF)
-            return replace(self._last or Settings(), mode=mode)
+            return replace(self._last or Settings(), mode=self.mode())
         self._steps.works('settings')
         self.unreadable = None
         self._last = settings
@@ -111,13 +110,12 @@ class CurrentSettings:
                 errno.EINVAL, f'the options of the module cannot be read: {error}'
             ) from error
 
-    def initial_mode(self) -> Mode:
-        """Mode to show before the first tick, which may wait for monitors or OSD reports."""
-        return self._steps.value('settings', self.read_mode, Mode.OFF)
+    def mode(self) -> Mode:
+        """The mode right now; off if it cannot be read."""
+        return self._steps.value('mode', self.read_mode, Mode.OFF)
 
     def changes_enabled(self) -> bool:
-        """Whether the mode allows changes right now; False if it cannot be read."""
-        return self._steps.value('mode', self.read_mode, Mode.OFF) is not Mode.OFF
+        return self.mode() is not Mode.OFF
 
     @property
     def impossible(self) -> Optional[str]:
@@ -159,39 +157,32 @@ class Permissions:
         return self._reports.state(least_silence_s=3 * self._sampler.interval_s)
 
     def decide(self, settings: Settings, now_s: float) -> Permission:
-        """Whether an operation may act and start OSDs now."""
-        off = settings.mode is Mode.OFF
-        silent, unknown = ('OSDs are not sampled in mode off', None) if off else self._silent()
+        """Whether an operation may act and start OSDs now; OSDs in flight are finished anyway."""
+        off, steps, local = settings.mode is Mode.OFF, self._steps, time.localtime(now_s)
+        silent, unknown, blocked = None, None, self._current.unreadable
+        if off:
+            silent = 'OSDs are not sampled in mode off'
+        elif steps.fails('OSD reports'):
+            unknown = 'it is unknown whether OSDs report to this manager'
+        elif self.reports is Reports.NONE:
+            silent = 'no OSD reports to this manager'
+        elif not self._reports.has_reports:
+            unknown = 'it is not known yet whether OSDs report to this manager'
+        if blocked is None and steps.fails('sampling'):
+            blocked = 'the OSDs cannot be sampled at the moment'
+        elif blocked is None and self.reports is Reports.SLOW:
+            blocked = f'OSDs report less often than every {USABLE_S:.0f}s: too rarely to be judged'
+        window = settings.maintenance
         return Permission(
             # Never through an untested mgr API.
             may_act=not off and self._known_release,
-            outside_window=self._start_blocked(settings, now_s),
+            outside_window=blocked
+            or outside(window, local.tm_wday, local.tm_hour * 60 + local.tm_min),
             restarts_per_day=settings.restarts_per_day,
             no_reports_reason=silent,
             reports_unknown=unknown,
             has_sample=self._sampler.has_sample,
         )
-
-    def _start_blocked(self, settings: Settings, now_s: float) -> Optional[str]:
-        """Why no further OSD may start now; OSDs in flight are finished anyway."""
-        if self._current.unreadable is not None:
-            return self._current.unreadable
-        if self._steps.fails('sampling'):
-            return 'the OSDs cannot be sampled at the moment'
-        if self.reports is Reports.SLOW:
-            return f'OSDs report less often than every {USABLE_S:.0f}s: too rarely to be judged'
-        local = time.localtime(now_s)
-        return outside(settings.maintenance, local.tm_wday, local.tm_hour * 60 + local.tm_min)
-
-    def _silent(self) -> tuple[Optional[str], Optional[str]]:
-        """Why this manager has no OSD reports, and why it does not know whether it has."""
-        if self._steps.fails('OSD reports'):
-            return None, 'it is unknown whether OSDs report to this manager'
-        if self.reports is Reports.NONE:
-            return 'no OSD reports to this manager', None
-        if self._reports.has_reports:
-            return None, None
-        return None, 'it is not known yet whether OSDs report to this manager'
 
     def may_auto_apply(self) -> bool:
         """Whether recommendations of this tick, the only ones to act on, are current."""

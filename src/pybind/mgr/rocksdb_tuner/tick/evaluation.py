@@ -95,8 +95,12 @@ class Inputs:
     host: Optional[ManagerHost]
     #: Why no orchestrator can restart OSDs; None: one can.
     orchestrator_reason: Optional[str]
-    #: Workload behind the recommendations, by device class.
-    advised_on: Mapping[str, Workload]
+
+    @property
+    def advised_on(self) -> Mapping[str, Workload]:
+        """Workload behind the recommendations, by device class."""
+        assert self.collection.module is not None
+        return self.collection.module.advised_on
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,14 @@ class Published:
         assert given.module is not None
         return replace(
             given,
-            osds={osd.osd_id: _collection_of(osd, inputs) for osd in given.cluster_map.osds},
+            osds={
+                osd.osd_id: OsdCollection(
+                    inputs.kept.evidence(osd),
+                    inputs.options.running(osd),
+                    sharded=inputs.kept.sharded(osd),
+                )
+                for osd in given.cluster_map.osds
+            },
             module=replace(
                 given.module,
                 rollout_under_way=any(one is not None and not one.ended for one in changes),
@@ -129,12 +140,6 @@ class Published:
             campaign=snapshot.campaign,
             experiment=snapshot.experiment,
         )
-
-
-def _collection_of(osd: OsdInfo, inputs: Inputs) -> OsdCollection:
-    return OsdCollection(
-        inputs.kept.evidence(osd), inputs.options.running(osd), sharded=inputs.kept.sharded(osd)
-    )
 
 
 _NOTHING_CONCLUDED = Conclusions((), (), ())
@@ -211,14 +216,8 @@ class Evaluation:
         concluded = self._steps.value(
             'advice', lambda: self._conclude(collection, osds, now_s), _NOTHING_CONCLUDED
         )
-        inputs = Inputs(
-            collection,
-            sampler.observer.kept(),
-            state.options.known,
-            state.host,
-            state.orchestrator_reason,
-            self._advised_on,
-        )
+        kept, known = sampler.observer.kept(), state.options.known
+        inputs = Inputs(collection, kept, known, state.host, state.orchestrator_reason)
         return Published(self._snapshot(collection, osds, concluded), inputs)
 
     def nothing_yet(self, now_s: float) -> Published:
@@ -231,10 +230,9 @@ class Evaluation:
     ) -> Collection:
         """All inputs but those of `Published.collection`; ``settings``: None: off."""
         sampler, state, permissions = self._sampler, self._cluster_state, self._permissions
-        sampled, version = sampler.signals(), self._manager
-        mode = settings.mode if settings else Mode.OFF
+        sampled, settings = sampler.signals(), settings or Settings(mode=Mode.OFF)
         report_s = sampler.observer.newest_report_s if sampled else None
-        reporting = mode is not Mode.OFF
+        reporting = settings.mode is not Mode.OFF
         return Collection(
             taken_s=now_s,
             cluster_map=cluster_map,
@@ -244,9 +242,9 @@ class Evaluation:
             orchestrated=state.orchestrator_reason is None,
             module=ModuleState(
                 sampled_s=now_s if sampler.observed_s is None else sampler.observed_s,
-                mode=mode,
-                manager_version=version[0],
-                manager_release=version[1],
+                mode=settings.mode,
+                manager_version=self._manager[0],
+                manager_release=self._manager[1],
                 managers=state.managers,
                 sampling=Sampling(
                     interval_s=sampler.interval_s,
@@ -257,7 +255,7 @@ class Evaluation:
                     reports=permissions.reports if reporting else None,
                 ),
                 rollout_under_way=self._operations.changing,
-                limits=settings.limits if settings else {},
+                limits=settings.limits,
                 notices=(),
                 pending_since_s=self._pending_since_s,
                 advised_on=self._advised_on,
@@ -326,26 +324,25 @@ class Evaluation:
         signals, workloads = self._sampler.signals(), self._sampler.recognition.per_osd
         for osd_id in self._known_options.keys() - cluster_map.by_id.keys():
             del self._known_options[osd_id]
-        found = []
-        for osd in cluster_map.osds:
+
+        def facts(osd: OsdInfo) -> OsdFacts:
             osd_id = osd.osd_id
             configured, seen = self._configured(osd), signals.get(osd_id)
             asked = observer.answers.of(osd_id, osd.nonce)
-            found.append(
-                OsdFacts(
-                    osd,
-                    seen,
-                    workloads.get(osd_id),
-                    configured.options if configured else None,
-                    observer.details(osd_id) if seen is not None else None,
-                    observer.forecast(osd_id),
-                    times_of(asked.answers, now_s) if asked and seen is not None else None,
-                    asked.sharded if asked else None,
-                    configured.settings if configured else None,
-                    starts.get(osd_id),
-                )
+            return OsdFacts(
+                osd,
+                seen,
+                workloads.get(osd_id),
+                configured.options if configured else None,
+                observer.details(osd_id) if seen is not None else None,
+                observer.forecast(osd_id),
+                times_of(asked.answers, now_s) if asked and seen is not None else None,
+                asked.sharded if asked else None,
+                configured.settings if configured else None,
+                starts.get(osd_id),
             )
-        return tuple(found)
+
+        return tuple(map(facts, cluster_map.osds))
 
     def _configured(self, osd: OsdInfo) -> Optional[_Configured]:
         """Running and configured options of ``osd``, cached until one of them changes."""

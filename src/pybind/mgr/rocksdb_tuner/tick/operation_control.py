@@ -122,8 +122,8 @@ class OperationControl:
         self.driver.observed(newest, now_s, slow_events, self.reports)
         self.experiment.observed(newest, now_s, slow_events, self.reports)
 
-    def drive_rollout(self, settings: Settings, now_s: float, allowed: Permission) -> bool:
-        """Continue the rollout; True if it ended in this tick."""
+    def drive_rollout(self, settings: Settings, now_s: float, allowed: Permission) -> None:
+        """Continue the rollout; the experiment's tick comes after it."""
         self.driver.set_limits(
             Limits(
                 restart_s=settings.restart_timeout_s,
@@ -132,15 +132,7 @@ class OperationControl:
                 verify_s=VERIFY_S + self.reports.late_s,
             )
         )
-        under_way = self.driver.under_way
         self.driver.tick(now_s, allowed, self._monotonic())
-        return under_way and not self.driver.under_way
-
-    def drive_experiment(self, now_s: float) -> bool:
-        """Continue the experiment, after `drive_rollout`; True if it ended in this tick."""
-        under_way = self.experiment.under_way
-        self.experiment.tick(now_s)
-        return under_way and not self.experiment.under_way
 
     def drive_campaign(
         self, now_s: float, allowed: Permission, signals: Mapping[int, Signals]

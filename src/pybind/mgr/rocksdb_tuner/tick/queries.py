@@ -70,7 +70,10 @@ class Queries:
     def free(self, osd_id: int) -> bool:
         """Whether this OSD can be queried now."""
         with self._lock:
-            return len(self._pending) < self._limit and osd_id not in self._pending
+            return self._has_room(osd_id)
+
+    def _has_room(self, osd_id: int) -> bool:
+        return len(self._pending) < self._limit and osd_id not in self._pending
 
     def ask(
         self,
@@ -84,7 +87,7 @@ class Queries:
         False, with nothing done, if this OSD or too many others have a query under way.
         """
         with self._lock:
-            if len(self._pending) >= self._limit or osd_id in self._pending:
+            if not self._has_room(osd_id):
                 return False
             self._pending.add(osd_id)
             query_round = self._round
@@ -239,6 +242,7 @@ def find_sender(
     return None
 
 
+_ENABLE = 'ceph rocksdb-tuner mode observe'
 #: Maximum of OSDs that are queried at the same time.
 MAX_CONCURRENT = 4
 #: After this the request continues in the background: ceph-mgr runs the commands of a module one
@@ -283,33 +287,7 @@ class DeepStatsRequests(Queries):
 
         Raises OperationRefused, CommandError.
         """
-        osd = self._cluster.cluster_map().by_id.get(osd_id)
-        refusal: Optional[tuple[int, str]] = None
-        if self._read_mode() is Mode.OFF:
-            refusal = (
-                errno.EPERM,
-                'the module is off; to enable it: "ceph rocksdb-tuner mode observe"',
-            )
-        elif self._unknown_manager is not None:
-            refusal = errno.EOPNOTSUPP, self._unknown_manager
-        elif osd is None:
-            refusal = errno.ENOENT, f'osd.{osd_id} does not exist'
-        elif self._compacting():
-            refusal = (
-                errno.EBUSY,
-                'an OSD is being compacted; try again once the compaction is done',
-            )
-        elif not self.free(osd_id):
-            others = f'{MAX_CONCURRENT} other OSDs'
-            refusal = errno.EBUSY, f'osd.{osd_id}, or {others}, did not answer yet'
-        elif (too_often := self._rate.take(osd_id, self._monotonic())) is not None:
-            refusal = errno.EAGAIN, too_often
-        if refusal is not None:
-            raise OperationRefused(*refusal)
-        assert osd is not None
-        return self._read_and_wait(osd)
-
-    def _read_and_wait(self, osd: OsdInfo) -> OsdDeepStats:
+        osd = self._allowed(osd_id)
         answer: Future[OsdDeepStats] = Future()
 
         def read() -> None:
@@ -328,3 +306,25 @@ class DeepStatsRequests(Queries):
                 f'osd.{osd.osd_id} did not answer within {ANSWER_WAIT_S:.0f}s; its options are '
                 'restored once it does',
             ) from None
+
+    def _allowed(self, osd_id: int) -> OsdInfo:
+        """The OSD, if it may be queried now; raises OperationRefused."""
+        osd = self._cluster.cluster_map().by_id.get(osd_id)
+        code, refusal = 0, ''
+        if self._read_mode() is Mode.OFF:
+            code, refusal = errno.EPERM, f'the module is off; to enable it: "{_ENABLE}"'
+        elif self._unknown_manager is not None:
+            code, refusal = errno.EOPNOTSUPP, self._unknown_manager
+        elif osd is None:
+            code, refusal = errno.ENOENT, f'osd.{osd_id} does not exist'
+        elif self._compacting():
+            code = errno.EBUSY
+            refusal = 'an OSD is being compacted; try again once the compaction is done'
+        elif not self.free(osd_id):
+            code = errno.EBUSY
+            refusal = f'osd.{osd_id}, or {MAX_CONCURRENT} other OSDs, did not answer yet'
+        elif (too_often := self._rate.take(osd_id, self._monotonic())) is not None:
+            code, refusal = errno.EAGAIN, too_often
+        if osd is None or code:
+            raise OperationRefused(code, refusal)
+        return osd
