@@ -118,6 +118,7 @@ def test_experiment_is_started_paused_resumed_and_aborted(commanded: Commanded) 
     world.run(20)
     assert commanded.ask('operation_status')[1]['phase'] == 'baseline'
     assert commanded.ask('operation_pause')[1]['phase'] == 'waiting'
+    assert world.tuner.operations.changing
     assert commanded.ask('operation_resume')[1]['phase'] != 'waiting'
     assert commanded.ask('operation_abort')[0] == 0
     world.run(30)
@@ -125,6 +126,9 @@ def test_experiment_is_started_paused_resumed_and_aborted(commanded: Commanded) 
     assert (ended['phase'], ended['outcome']) == ('aborted', 'aborted')
     assert ended['id'] == started['id']
     assert world.cluster.entries_of() == {}
+    # Numbers go on after it.
+    assert [r.rollout_id for r in world.tuner.snapshot.history] == ['E1']
+    assert world.tuner.operations.driver.next_number() == '2'
 
 
 def test_auto_apply_never_starts_an_experiment() -> None:

@@ -22,9 +22,6 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.advise.whatif.overrides import read_overrides as message
-from rocksdb_tuner.advise.whatif.situation import find_situation
-from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.report import UnreadableError, read_report, report
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.deep.reader import OsdOverrides
@@ -38,8 +35,6 @@ from rocksdb_tuner.offline.files import parse_json
 from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.operations.compaction.rules import parse_probe
 from rocksdb_tuner.operations.phases import Phase as RolloutPhase
-from rocksdb_tuner.options.releases import known_releases
-from rocksdb_tuner.options.verdict import BadQuestionError, judge
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.osd import worst_osds
 from rocksdb_tuner.store.errors import StoredStateError
@@ -152,6 +147,14 @@ def no_digit_limit() -> Iterator[None]:
 
 # -- commands
 
+option_texts = st.lists(
+    st.sampled_from(
+        ['write_buffer_size', 'compression_opts', 'max_bytes_for_level_multiplier', 'ttl', 'a', '{']
+    )
+    | texts,
+    max_size=6,
+).map('='.join) | st.text('=,;{}: abc019.-kMe', max_size=60)
+
 
 def a_world() -> World:
     made = World()
@@ -179,7 +182,11 @@ def commands(draw: st.DrawFn) -> tuple[Any, Any]:
     name = draw(st.sampled_from(NAMES) | texts)
     known = list(COMMANDS[name].parameters) if name in COMMANDS else []
     values = texts | numbers | st.booleans() | st.none() | json_values
-    arguments = {argument: draw(texts | values) for argument in known if draw(st.integers(0, 3))}
+    arguments = {
+        argument: draw(option_texts if argument == 'options' else texts | values)
+        for argument in known
+        if draw(st.integers(0, 3))
+    }
     if draw(st.integers(0, 9)) == 0:
         arguments[draw(texts)] = draw(values)
     if 'format' in known and draw(st.booleans()):
@@ -341,25 +348,6 @@ def check_report(text: str) -> None:
                 assert all(line.isprintable() for line in answer.split('\n'))
 
 
-option_texts = st.lists(
-    st.sampled_from(
-        ['write_buffer_size', 'compression_opts', 'max_bytes_for_level_multiplier', 'ttl', 'a', '{']
-    )
-    | texts,
-    max_size=6,
-).map('='.join) | st.text('=,;{}: abc019.-kMe', max_size=60)
-
-
-def check_options(text: str) -> None:
-    with no_traceback(), contextlib.suppress(BadQuestionError):
-        verdict = judge(text, known_releases())
-        for output_format in ('plain', 'json'):
-            assert views.show('check', verdict, output_format)
-        views.show(
-            'model', tree(text, find_situation((), None, 'reef', message(db_size='60G'))), 'plain'
-        )
-
-
 def check_texts(text: str) -> None:
     """The answers of OSDs to `tell`."""
     with no_traceback():
@@ -379,7 +367,6 @@ TARGETS: Targets = {
     'counters': (counters(), check_counters),
     'maps': (maps(), check_maps),
     'reports': (reports(), check_report),
-    'options': (option_texts, check_options),
     'texts': (documents('[{"name": "db/CURRENT", "db": 1}]'), check_texts),
 }
 
@@ -414,24 +401,13 @@ def run(name: str, number: int) -> int:
 
 @pytest.mark.parametrize('name', TARGETS)
 def test_no_hostile_input_makes_a_command_fail(name: str) -> None:
-    assert run(name, 20260) >= 1
-
-
-def test_no_hostile_input_makes_a_command_fail_within_the_time_budget() -> None:
-    """Without ROCKSDB_TUNER_FUZZ_SECONDS one round, from another seed each time."""
-    if SECONDS:
-        os.nice(10)
-    tried = dict.fromkeys(TARGETS, 0)
-    until_s, number = time.monotonic() + SECONDS, SEED
-    print(f'\nROCKSDB_TUNER_FUZZ_SEED={SEED}')  # noqa: T201
-    while True:
-        for name in TARGETS:
-            tried[name] += run(name, number)
+    """With ROCKSDB_TUNER_FUZZ_SECONDS each target for its part of that time, from another seed."""
+    number, tried = SEED if SECONDS else 20260, 0
+    until_s = time.monotonic() + SECONDS / len(TARGETS)
+    while not tried or time.monotonic() < until_s:
+        tried += run(name, number)
         number += 1
-        if time.monotonic() >= until_s:
-            break
-    print(f'{sum(tried.values())} executions in {SECONDS:.0f} s: {tried}')  # noqa: T201
-    assert all(tried.values())
+    print(f'{name}: {tried} executions from ROCKSDB_TUNER_FUZZ_SEED={SEED}')  # noqa: T201
 
 
 # -- what was found

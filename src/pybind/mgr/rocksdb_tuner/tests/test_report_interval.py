@@ -1,4 +1,7 @@
-"""A cluster whose OSDs report every 5 to 60 s is recognized alike, and says so if it is not."""
+"""A cluster whose OSDs report every 5 to 60 s is recognized alike, and says so if it is not.
+
+Rollouts go on meanwhile, and nothing is judged without data.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,22 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.doctor import Environment, examine
-from rocksdb_tuner.mgr.records import CounterPoint, ManagerHost, PoolCounters
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
+from rocksdb_tuner.mgr.records import ManagerHost, PoolCounters
 from rocksdb_tuner.observe.report_interval import Reports
-from rocksdb_tuner.observe.sample import names_for
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.present.health import REPORTS_MISSING, REPORTS_SLOW, health_checks
 from rocksdb_tuner.present.status import status
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Snapshot
+from rocksdb_tuner.tests.operations.rollout.conftest import NEW, set_profile
 from rocksdb_tuner.tests.test_tuner import World
 from rocksdb_tuner.workload.records import WorkloadClass
 
+BATCHES = SoakPlan(240.0, 480.0, Inconclusive.PROMOTE)
+SOAK = SoakPlan(240.0, 480.0, Inconclusive.PROMOTE, batches=BATCHES)
+OSDS = 12
 INTERVALS_S = (5.0, 15.0, 30.0, 36.0, 45.0, 60.0)
-NAMES = names_for('pacific')
 
 
 class SlowWorld(World):
@@ -47,14 +54,7 @@ class SlowWorld(World):
             self._due_s[osd_id] = due_s + self.period_s
             if self.mute or not osd.up:
                 continue
-            values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(NAMES, (0, None))
-            values[NAMES.op_w], values[NAMES.op_w_in_bytes] = (n, None), (self.bytes, None)
-            values[NAMES.bytes_written_wal] = (n * 16384, None)
-            values[NAMES.bytes_written_sst] = (n * 512, None)
-            for path in (NAMES.kv_sync, NAMES.commit, NAMES.op_w_latency, NAMES.kv_flush):
-                values[path] = (n * 500_000, n)
-            for path, (value, count) in values.items():
-                self.cluster.counters[osd_id, path] = CounterPoint(due_s, value, count)
+            self.send(osd_id, due_s, n, n * 500_000, op_w_in_bytes=self.bytes)
             known = self.cluster.report_log.get(osd_id, ())
             self.cluster.report_log[osd_id] = (*known, due_s)[-20:]
 
@@ -190,3 +190,61 @@ def environment(autotuned: Optional[bool]) -> Environment:
         metrics_url=None,
         metrics_enabled=False,
     )
+
+
+class SlowReports(World):
+    """OSDs that run `NEW` take three times as long, and report only so often."""
+
+    def __init__(self) -> None:
+        self.every_s = 5.0
+        self._reported_s = 0.0
+        self._work: dict[int, tuple[int, int]] = {}
+        super().__init__(OSDS)
+
+    def report(self) -> None:
+        cluster = self.cluster
+        for n, osd in cluster.osds.items():
+            count, total_ns = self._work.get(n, (0, 0)) if osd.up else (0, 0)
+            cost_ns = 1_500_000 if cluster.runs(n) == NEW else 500_000
+            # Slightly different in each interval, as everywhere.
+            cost_ns += (n * 7 + int(cluster.now_s)) % 5 * 10_000
+            self._work[n] = count + 400, total_ns + 400 * cost_ns
+        if cluster.now_s - self._reported_s < self.every_s:
+            return
+        self._reported_s = cluster.now_s
+        for n, osd in cluster.osds.items():
+            if not osd.up:
+                continue
+            count, total_ns = self._work[n]
+            self.send(n, cluster.now_s, count, total_ns, db_used_bytes=10**9)
+
+    @property
+    def changed(self) -> set[int]:
+        return {n for n in self.cluster.osds if self.cluster.runs(n) == NEW}
+
+
+def test_slower_options_never_pass_the_canary_with_a_report_a_minute() -> None:
+    world = SlowReports()
+    world.run(120, 5.0)
+    world.every_s = 60.0
+    request = set_profile(world.cluster)
+    world.tuner.operations.driver.start(request, world.cluster.now_s, SOAK)
+    for _ in range(120):
+        world.run(60, 5.0)
+        assert world.changed <= {request.order[0]}
+
+
+def test_slower_options_are_rolled_back_if_reports_become_seldom_in_the_soak() -> None:
+    """What was measured before, or comes later, is judged; what is missing is no pass."""
+    world = SlowReports()
+    world.run(120, 5.0)
+    request = set_profile(world.cluster)
+    world.tuner.operations.driver.start(request, world.cluster.now_s, SOAK)
+    world.run_until(Phase.SOAKING, limit_s=3000)
+    world.every_s = 60.0
+    for _ in range(60):
+        world.run(60, 5.0)
+        assert world.changed <= {request.order[0]}
+    world.every_s = 5.0
+    world.run_until(Phase.ROLLED_BACK, limit_s=3000)
+    assert world.changed == set()

@@ -126,16 +126,6 @@ def test_first_operations_of_clients_are_seen_at_the_next_tick() -> None:
     assert run.sampler.recognition.per_group['ssd'].workload_class is not WorkloadClass.IDLE
 
 
-def test_sample_is_partial_if_only_osds_with_another_pace_are_read() -> None:
-    run = after_a_full_sample()
-    partial = [run.sampler.partial]
-    run.tick(paces={33: 0})
-    partial.append(run.sampler.partial)
-    run.sampler.rest(Settings(), run.now_s)
-    partial.append(run.sampler.partial)
-    assert partial == [False, True, False]
-
-
 def test_intervals_of_work_end_with_samples_of_all_osds() -> None:
     """Each OSD's work in an interval is that of two samples of the interval's ends."""
     run = idle()
@@ -203,6 +193,14 @@ def test_steady_osds_are_not_classified_again_and_changed_ones_are() -> None:
     assert run.cluster.pools_read == before + 1
 
 
+def test_group_is_classified_again_when_an_osd_stops_between_full_samples() -> None:
+    run = after_a_full_sample()
+    before = run.cluster.pools_read
+    run.cluster.osds[7].up = False
+    run.tick()
+    assert run.cluster.pools_read == before + 1
+
+
 def test_all_osds_are_read_until_a_change_of_the_workload_is_confirmed() -> None:
     run = after_a_full_sample()
     assert run.tick() == 0
@@ -214,14 +212,6 @@ def test_all_osds_are_read_until_a_change_of_the_workload_is_confirmed() -> None
         seen.append(run.sampler.recognition.per_group['ssd'].workload_class)
     assert before is not WorkloadClass.IDLE
     assert len(seen) <= 4
-
-
-def test_group_is_classified_again_when_an_osd_stops_between_full_samples() -> None:
-    run = after_a_full_sample()
-    before = run.cluster.pools_read
-    run.cluster.osds[7].up = False
-    run.tick()
-    assert run.cluster.pools_read == before + 1
 
 
 def test_osd_that_gets_another_device_class_between_full_samples_is_classified() -> None:

@@ -9,7 +9,7 @@ from typing import Callable, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.records import Kind
+from rocksdb_tuner.advise.records import Kind, Recommendation
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
@@ -77,22 +77,28 @@ class World:
 
     def report(self) -> None:
         """All OSDs that are up send their counters: 4 KiB writes at the present load."""
-        names = names_for('pacific')
         n, now_s = self.progress, self.cluster.now_s + self.clock_offset_s
         for osd in self.cluster.osds.values():
-            if not osd.up or osd.osd_id in self.not_reporting:
-                continue
-            values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(names, (0, None))
-            values[names.op_w] = (n, None)
-            values[names.op_w_in_bytes] = (n * 4096, None)
-            used = self.cluster.compactions.used_bytes.get(osd.osd_id, 0)
-            values[names.db_used_bytes] = (used, None)
-            values[names.bytes_written_wal] = (n * 16384, None)
-            values[names.bytes_written_sst] = (n * 512, None)
-            for path in (names.kv_sync, names.commit, names.op_w_latency, names.kv_flush):
-                values[path] = (n * 500_000, n)
-            for path, (value, count) in values.items():
-                self.cluster.counters[osd.osd_id, path] = CounterPoint(now_s, value, count)
+            if osd.up and osd.osd_id not in self.not_reporting:
+                used = self.cluster.compactions.used_bytes.get(osd.osd_id, 0)
+                self.send(osd.osd_id, now_s, n, n * 500_000, db_used_bytes=used)
+
+    def send(self, osd_id: int, time_s: float, writes: int, total_ns: int, **values: int) -> None:
+        """A report of an OSD that did so many writes, which took so long together."""
+        names = names_for('pacific')
+        points: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(names, (0, None))
+        counted = {
+            'op_w': writes,
+            'op_w_in_bytes': writes * 4096,
+            'bytes_written_wal': writes * 16384,
+            'bytes_written_sst': writes * 512,
+        }
+        for name, value in {**counted, **values}.items():
+            points[getattr(names, name)] = (value, None)
+        for path in (names.kv_sync, names.commit, names.op_w_latency, names.kv_flush):
+            points[path] = (total_ns, writes)
+        for path, (value, count) in points.items():
+            self.cluster.counters[osd_id, path] = CounterPoint(time_s, value, count)
 
     def recommended_for_rbd(self) -> str:
         self.load_ops_per_s = 800
@@ -101,13 +107,13 @@ class World:
         (recommendation,) = self.tuner.snapshot.recommendations
         return recommendation.recommendation_id
 
+    def advised(self, recommendation_id: str) -> Recommendation:
+        found = self.tuner.snapshot.recommendations
+        return next(r for r in found if r.recommendation_id == recommendation_id)
+
     def apply(self, recommendation_id: str) -> None:
         """As a command thread does: hand the work in, and tick until it is answered."""
-        (wanted,) = [
-            r
-            for r in self.tuner.snapshot.recommendations
-            if r.recommendation_id == recommendation_id
-        ]
+        wanted = self.advised(recommendation_id)
         self.submit(lambda: self.tuner.operations.start(wanted, 'operator'))
 
     def submit(self, work: object) -> None:
@@ -128,12 +134,7 @@ class World:
             raise errors[0]
 
     def compact(self, recommendation_id: str) -> None:
-        wanted = next(
-            r
-            for r in self.tuner.snapshot.recommendations
-            if r.recommendation_id == recommendation_id
-        )
-        request = recommended(wanted, 'operator', 1)
+        request = recommended(self.advised(recommendation_id), 'operator', 1)
         self.submit(lambda: self.tuner.operations.campaign_of(request))
 
     def changed_compression(self) -> str:
@@ -281,16 +282,12 @@ def test_age_of_the_newest_report_is_small_whenever_an_idle_cluster_is_evaluated
     assert max(oldest_s) >= 40.0
 
 
-def test_mode_observe_samples_and_does_not_advise(world: World) -> None:
+def test_mode_observe_does_not_advise_and_off_shows_no_stale_data(world: World) -> None:
     world.settings = replace(world.settings, mode=Mode.OBSERVE)
     world.load_ops_per_s = 800
     world.run(90)
     assert world.tuner.snapshot.sampling.osds == 3
     assert world.tuner.snapshot.assessments == ()
-
-
-def test_mode_off_shows_no_stale_data(world: World) -> None:
-    world.run(60)
     world.settings = replace(world.settings, mode=Mode.OFF)
     world.run(10)
     assert world.tuner.snapshot.osds == ()
@@ -310,8 +307,8 @@ def last_start(world: World) -> Optional[LastStart]:
 
 
 @pytest.mark.parametrize('jump_s', [-4 * 3600.0, 0.0, 4 * 3600.0])
-def test_downtime_uses_a_monotonic_clock(world: World, jump_s: float) -> None:
-    """The manager's clock is set while the OSD is away."""
+def test_slow_start_is_reported_until_a_faster_one(world: World, jump_s: float) -> None:
+    """Whatever happens to the manager's clock meanwhile. No health check is raised for it."""
     world.run(60)
     world.cluster.stop_osd(0)
     world.run(100)
@@ -322,13 +319,6 @@ def test_downtime_uses_a_monotonic_clock(world: World, jump_s: float) -> None:
     start = last_start(world)
     assert start is not None
     assert 190 <= start.away_s <= start.away_most_s <= 215
-    assert [f.finding_id for f in world.tuner.snapshot.findings] == ['slow-start']
-
-
-def test_slow_start_is_reported_until_a_faster_one(world: World) -> None:
-    """No health check is ever raised for it."""
-    world.run(60)
-    away(world, 190)
     (finding,) = world.tuner.snapshot.findings
     assert (finding.finding_id, finding.osds) == ('slow-start', (0,))
     world.run(600)
@@ -337,8 +327,8 @@ def test_slow_start_is_reported_until_a_faster_one(world: World) -> None:
     assert world.tuner.snapshot.findings == ()
 
 
-def test_only_the_observing_manager_knows_a_start(world: World) -> None:
-    """Neither the next one knows it, nor this one once its mode was off."""
+def test_only_the_observing_manager_knows_a_start_of_that_osd(world: World) -> None:
+    """Not the next one, not this one once its mode was off; another OSD may get the same id."""
     world.run(60)
     away(world, 80)
     assert last_start(world) is not None
@@ -351,11 +341,6 @@ def test_only_the_observing_manager_knows_a_start(world: World) -> None:
         world.settings = replace(world.settings, mode=mode)
         world.run(20)
     assert last_start(world) is None
-
-
-def test_recreated_osd_did_not_start_slowly(world: World) -> None:
-    """Its id was reused by another OSD."""
-    world.run(60)
     away(world, 200)
     world.cluster.recreate(0)
     world.run(20)
@@ -449,10 +434,15 @@ def test_campaign_compacts_every_osd_after_a_compression_change(world: World) ->
     offered = world.changed_compression()
     world.compact(offered)
     world.cluster.tell_commands.clear()
-    world.run(600)
-    campaign = world.tuner.snapshot.campaign
+    for _ in range(300):
+        world.run(2)
+        campaign = world.tuner.snapshot.campaign
+        if campaign is not None and campaign.outcome is not None:
+            break
     assert campaign is not None
     assert campaign.outcome is Outcome.DONE
+    # Not even when its end is first seen.
+    assert world.tuner.snapshot.recommendations == ()
     assert sorted(world.cluster.compactions.requested) == [0, 1, 2]
     assert campaign.used_bytes == (300_000_000, 180_000_000)
     record = world.tuner.snapshot.history[-1]
@@ -482,19 +472,6 @@ def test_campaign_waits_while_an_osd_does_not_report(world: World) -> None:
     world.not_reporting.clear()
     world.run(600)
     assert sorted(world.cluster.compactions.requested) == [0, 1, 2]
-
-
-def test_completed_campaign_is_not_offered_when_its_end_is_first_seen(world: World) -> None:
-    offered = world.changed_compression()
-    world.compact(offered)
-    for _ in range(600):
-        world.run(2)
-        campaign = world.tuner.snapshot.campaign
-        if campaign is not None and campaign.outcome is not None:
-            break
-    assert campaign is not None
-    assert campaign.outcome is Outcome.DONE
-    assert world.tuner.snapshot.recommendations == ()
 
 
 def test_compacting_osds_are_not_queried_further_and_nothing_else_starts(
@@ -611,18 +588,6 @@ def statistics_off(world: World) -> None:
             'dump_objectstore_kv_stats': '{"": "Uptime(secs): 12.5 total, 1.0 interval"}',
         }.items():
             world.cluster.tell_answers[osd_id, prefix] = text
-
-
-def test_deep_query_is_for_one_osd_and_leaves_nothing_stored(world: World) -> None:
-    statistics_off(world)
-    world.run(10)
-    world.cluster.tell_commands.clear()
-    look = world.tuner.deep_stats.read(1)
-    assert look.stats.uptime_s == 12.5
-    assert {osd_id for osd_id, _ in world.cluster.tell_commands} == {1}
-    prefixes = [prefix for _, prefix in world.cluster.tell_commands]
-    assert prefixes.count('config set') == prefixes.count('config unset') == 4
-    assert world.store.keys('') == []
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import pytest
 
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Permission
+from rocksdb_tuner.operations.phases import Permission
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
-from rocksdb_tuner.tests.operations.experiment.conftest import changing, plan
+from rocksdb_tuner.tests.operations.experiment.conftest import plan
 from rocksdb_tuner.tests.operations.rollout.conftest import Clients, set_profile
 from rocksdb_tuner.tick.operation_control import measurements
 from rocksdb_tuner.tuner import Tuner
@@ -93,30 +93,6 @@ def test_nothing_starts_during_an_experiment(manager: Manager) -> None:
     assert control.experiment.under_way
     assert control.changing
     assert not control.driver.under_way
-
-
-def test_experiment_is_driven_controlled_and_shown(manager: Manager) -> None:
-    control = manager.control
-    started = control.start_experiment(plan(blocks=2), 'client.admin', adopt=False)
-    assert started.experiment_id == 'E1'
-    manager.until(lambda: changing(control.experiment.state))  # type: ignore[arg-type]
-    control.pause('client.a')
-    assert manager.tuner.snapshot.experiment is not None
-    manager.tick()
-    shown = manager.tuner.snapshot.experiment
-    assert shown is not None
-    assert shown.paused_by == 'client.a'
-    control.resume()
-    control.abort('client.a')
-    manager.until(lambda: not control.under_way)
-    manager.tick()
-    state = control.experiment.state
-    assert state is not None
-    assert state.outcome is Outcome.ABORTED
-    assert manager.cluster.entries_of() == {}
-    assert [record.rollout_id for record in control.driver.history] == ['E1']
-    # Numbers go on after it.
-    assert control.driver.next_number() == '2'
 
 
 def test_failed_experiment_is_acknowledged_before_a_rollout(manager: Manager) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -14,78 +14,49 @@ from rocksdb_tuner.tick.evaluation import PERIOD_S, STEADY_PERIOD_S, Schedule
 from rocksdb_tuner.workload.records import WorkloadClass
 
 BASIS = ('what it rests on', 3)
-
-
-@pytest.fixture
-def evaluated() -> Schedule:
-    """Evaluated at second 1000."""
-    schedule = Schedule()
-    schedule.done(BASIS, 1000.0)
-    return schedule
-
-
-def test_first_evaluation_needs_no_sample() -> None:
-    assert Schedule().due(BASIS, 1000.0, fresh=False, partial=False, settling=False)
+AFTER_PERIOD_S, AFTER_STEADY_S = 1000.0 + PERIOD_S, 1000.0 + STEADY_PERIOD_S
+SEVEN = {'fresh': True, 'partial': False, 'settling': False, 'paces_changed': 7}
+EIGHT = {**SEVEN, 'paces_changed': 8}
 
 
 @pytest.mark.parametrize(
-    ('now_s', 'fresh', 'paces_changed', 'due'),
+    ('now_s', 'news', 'due'),
     [
-        (1000.0 + PERIOD_S - 1, True, 8, False),
-        (1000.0 + PERIOD_S, True, 8, True),
-        (1000.0 + PERIOD_S, False, 8, False),
-        (1000.0 + STEADY_PERIOD_S - 1, True, 7, False),
-        (1000.0 + STEADY_PERIOD_S, True, 7, True),
-        (1000.0 + STEADY_PERIOD_S, False, 7, False),
+        # An OSD works at another pace: new samples are evaluated once per period.
+        (AFTER_PERIOD_S - 1, EIGHT, False),
+        (AFTER_PERIOD_S, EIGHT, True),
+        (AFTER_PERIOD_S, {**EIGHT, 'fresh': False}, False),
+        # All work as they did at the last evaluation: a longer period, and samples of all OSDs.
+        (AFTER_STEADY_S - 1, SEVEN, False),
+        (AFTER_STEADY_S, SEVEN, True),
+        (AFTER_STEADY_S, {**SEVEN, 'fresh': False}, False),
+        (AFTER_STEADY_S, {**SEVEN, 'partial': True}, False),
+        (AFTER_STEADY_S, {**EIGHT, 'partial': True}, True),
+        (AFTER_STEADY_S, {**SEVEN, 'partial': True, 'settling': True}, True),
         # The clock went backwards.
-        (900.0, True, 7, True),
+        (900.0, SEVEN, True),
+        # Conclusions settle: every new sample.
+        (1005.0, {**SEVEN, 'settling': True}, True),
+        (1005.0, {**SEVEN, 'settling': True, 'fresh': False}, False),
     ],
 )
-def test_without_changes_new_samples_are_evaluated_once_per_period(
-    evaluated: Schedule, now_s: float, fresh: bool, paces_changed: int, due: bool
+def test_new_samples_are_evaluated_as_often_as_they_say_something(
+    now_s: float, news: dict[str, Any], due: bool
 ) -> None:
-    """The longer one while all OSDs work as they did at the last evaluation."""
-    evaluated.done(BASIS, 1000.0, paces_changed=7)
-    found = evaluated.due(
-        BASIS, now_s, fresh=fresh, partial=False, settling=False, paces_changed=paces_changed
-    )
-    assert found is due
+    schedule = Schedule()
+    schedule.done(BASIS, 1000.0, paces_changed=7)
+    assert schedule.due(BASIS, now_s, **news) is due
 
 
-def test_samples_of_some_osds_wait_for_one_of_all_while_all_work_as_before(
-    evaluated: Schedule,
-) -> None:
-    evaluated.done(BASIS, 1000.0, paces_changed=7)
-
-    def due(paces_changed: int, *, partial: bool, settling: bool = False) -> bool:
-        return evaluated.due(
-            BASIS,
-            1000.0 + STEADY_PERIOD_S,
-            fresh=True,
-            partial=partial,
-            settling=settling,
-            paces_changed=paces_changed,
-        )
-
-    assert not due(7, partial=True)
-    assert due(7, partial=False)
-    assert due(8, partial=True)
-    assert due(7, partial=True, settling=True)
-
-
-def test_every_new_sample_is_evaluated_while_conclusions_settle(evaluated: Schedule) -> None:
-    assert evaluated.due(BASIS, 1005.0, fresh=True, partial=False, settling=True)
-    assert not evaluated.due(BASIS, 1005.0, fresh=False, partial=False, settling=True)
-
-
-def test_changes_requests_and_failures_are_evaluated_at_the_next_tick(
-    evaluated: Schedule,
-) -> None:
-    other = ('another', 3)
-    assert evaluated.due(other, 1001.0, fresh=False, partial=False, settling=False)
-    assert not evaluated.due(BASIS, 1001.0, fresh=False, partial=False, settling=False)
-    evaluated.invalidate()
-    assert evaluated.due(BASIS, 1001.0, fresh=False, partial=False, settling=False)
+def test_changes_requests_and_failures_are_evaluated_at_the_next_tick() -> None:
+    nothing = {'fresh': False, 'partial': False, 'settling': False}
+    schedule = Schedule()
+    assert schedule.due(BASIS, 1000.0, **nothing)
+    schedule.done(BASIS, 1000.0)
+    assert not schedule.due(BASIS, 1001.0, **nothing)
+    assert schedule.due(('another', 3), 1001.0, **nothing)
+    schedule.invalidate()
+    assert schedule.due(BASIS, 1001.0, **nothing)
 
 
 @pytest.fixture
