@@ -12,38 +12,25 @@ import coverage_bars
 from coverage_bars import BARS, Bar, Reached, table
 from rocksdb_tuner.tests.test_layers import IMPORTS, PACKAGE
 
-#: Two lines and a branch of the first file are missing, and all of the second.
+
+def reported(statements: int, branches: int, lines: list[int], ways: list[list[int]]) -> Any:
+    """A file in a report of coverage, of which these lines and branches are missing."""
+    return {
+        'summary': {
+            'num_statements': statements,
+            'num_branches': branches,
+            'covered_lines': statements - len(lines),
+            'covered_branches': branches - len(ways),
+        },
+        'missing_lines': lines,
+        'missing_branches': ways,
+    }
+
+
 FILES: dict[str, Any] = {
-    'options/a.py': {
-        'summary': {
-            'num_statements': 10,
-            'num_branches': 4,
-            'covered_lines': 8,
-            'covered_branches': 3,
-        },
-        'missing_lines': [3, 4],
-        'missing_branches': [[7, 9]],
-    },
-    'options/b.py': {
-        'summary': {
-            'num_statements': 1,
-            'num_branches': 0,
-            'covered_lines': 0,
-            'covered_branches': 0,
-        },
-        'missing_lines': [1],
-        'missing_branches': [],
-    },
-    'plan/c.py': {
-        'summary': {
-            'num_statements': 5,
-            'num_branches': 2,
-            'covered_lines': 5,
-            'covered_branches': 2,
-        },
-        'missing_lines': [],
-        'missing_branches': [],
-    },
+    'options/a.py': reported(10, 4, [3, 4], [[7, 9]]),
+    'options/b.py': reported(1, 0, [1], []),
+    'plan/c.py': reported(5, 2, [], []),
 }
 
 

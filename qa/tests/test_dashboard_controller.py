@@ -20,8 +20,6 @@ from dashboard.controllers import BaseController, _rocksdb_tuner_schemas
 from dashboard.controllers._rocksdb_tuner_api import MAX_TEXT_CHARACTERS, read_body
 from dashboard.controllers._rocksdb_tuner_schemas import SCHEMAS, described, responses
 from dashboard.exceptions import DashboardException
-from hypothesis import given
-from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tuner_api import CONTROLLERS, Api, endpoints
 
@@ -169,36 +167,28 @@ def test_mode_is_set(api: Any) -> None:
         (lambda a: a.set_mode(mode=True), 400, '"true"'),
         (lambda a: a.set_mode(), 400, '"mode"'),
         (lambda a: a.set_mode(mode=['off']), 400, '"mode"'),
-        (lambda a: a.set_mode(mode=''), 400, 'auto-apply'),
         (lambda a: a.set_mode(mode=1.5), 400, '"mode"'),
+        (lambda a: a.set_mode(mode=float('nan')), 400, '"mode"'),
+        (lambda a: a.set_mode(mode=10**4000), 400, 'auto-apply'),
         (lambda a: a.trend(), 400, 'device_class'),
         (lambda a: a.trend(osds='1', device_class='ssd'), 400, 'device_class'),
         (lambda a: a.trend(osds='1,x'), 400, '"x"'),
         (lambda a: a.trend(osds='99'), 404, 'osd.99'),
         (lambda a: a.trend(osds=','.join(map(str, range(99)))), 400, 'too many OSDs (99)'),
         (lambda a: a.deep(osd_id='99'), 404, '99'),
-        (lambda a: a.deep(osd_id='-1'), 400, '"-1"'),
-        (lambda a: a.derivation(workload='nope'), 400, '"nope"'),
         (lambda a: a.add_profile(**{**OWN, 'releases': 'pacific'}), 400, '"releases"'),
         (lambda a: a.add_profile(**{**OWN, 'releases': [['pacific']]}), 400, '"releases"'),
         (lambda a: a.add_profile(**{**OWN, 'releases': ['x'] * 101}), 400, '"releases"'),
-        (lambda a: a.add_profile(**{**OWN, 'releases': ['nautilus']}), 400, 'nautilus'),
         (lambda a: a.add_profile(**{**OWN, 'name': 'lz4-2025'}), 409, 'lz4-2025'),
         (lambda a: a.add_profile(**{**OWN, 'options': 'typo=1'}), 400, 'typo'),
         (lambda a: a.set_mode(mode={'a': 1}), 400, '"mode"'),
         (lambda a: a.set_mode(mode='off', force='1'), 400, '"force"'),
         (lambda a: a.status(x='1'), 400, '"x"'),
         (lambda a: a.osd(osd_id='seven'), 400, '"seven"'),
-        (lambda a: a.osd(osd_id='99'), 404, '99'),
-        (lambda a: a.recommendation(recommendation_id='nope'), 404, '"nope"'),
-        (lambda a: a.plan(recommendation_id='nope'), 404, '"nope"'),
         (lambda a: a.apply(recommendation_id='nope'), 404, '"nope"'),
         (lambda a: a.profile(name='nope'), 404, 'lz4-2025'),
-        (lambda a: a.option(name='nope'), 404, '"nope"'),
-        (lambda a: a.check(options='a=b', release='nautilus'), 400, '"nautilus"'),
         (lambda a: a.check(options='a=b', cores='many'), 400, '"many"'),
         (lambda a: a.check(options='a' * (MAX_TEXT_CHARACTERS + 1)), 400, '16385'),
-        (lambda a: a.model(options='typo=1'), 400, 'typo'),
         (lambda a: a.report(anonymous='perhaps'), 400, '"perhaps"'),
         (lambda a: a.start_experiment(adopt='perhaps'), 400, '"perhaps"'),
         (lambda a: a.start_experiment(arms=['a', 'b']), 400, '"arms"'),
@@ -219,21 +209,6 @@ def test_error_text_is_safe_for_the_manager_log(api: Any) -> None:
     error = refusal(lambda: api.check(options='a=b', release='x\0\ud800y'))
     assert 'x\\x00\\ud800y' in str(error)
     str(error).encode()
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(['options', 'release', 'osd', 'cores', 'memory', 'nope']),
-        st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(), max_size=2),
-    )
-)
-def test_nothing_that_is_asked_of_check_is_an_internal_error(message: dict[str, Any]) -> None:
-    try:
-        statuses = {200} if Api().check(**message) else set()
-    except DashboardException as error:
-        statuses = {error.status}
-    assert statuses <= {200, 400, 404}
-    assert statuses
 
 
 def test_disabled_module_is_503_and_tells_how_to_enable_it(
@@ -416,13 +391,7 @@ def test_refused_change_has_only_the_status_of_its_error(
 def test_plan_is_a_read_with_the_arguments_of_the_start(
     api: Any, asked: list[tuple[Any, ...]]
 ) -> None:
-    arguments = {
-        'who': 'osd/class:ssd',
-        'arms': 'a,b',
-        'signal': 'kv_sync_ms_per_txn',
-        'min_effect': '10%',
-        'max_duration': '12h',
-    }
+    arguments = {'who': 'osd', 'arms': 'a,b', 'signal': 'x', 'min_effect': '10%'}
     api.experiment_plan(**arguments)
     api.start_experiment(**arguments)
     assert asked == [
@@ -481,7 +450,9 @@ def test_object_body_is_parsed(request_of_body: Any) -> None:
         # Or a rollback of one rollout would be the rollback of the last.
         (entity(b'{"rollout_id": "1"}', 'application/json; charset=utf-8'), 415),
         (entity(b'{}', **{'Content-Length': ''}), 411),
+        (entity(b'{}', **{'Content-Length': '\u00b2'}), 411),
         (entity(b'{}', **{'Content-Length': str(1 << 30)}), 413),
+        (entity(b'{}', **{'Content-Length': '9' * 5000}), 413),
     ],
 )
 def test_any_other_body_is_refused_before_the_dashboard_misreads_it(

@@ -11,7 +11,6 @@ import inspect
 import io
 import json
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -36,6 +35,7 @@ from rocksdb_tuner.tests.test_fuzz import (
     documents,
     json_values,
     module,
+    no_digit_limit,
     no_traceback,
     texts,
 )
@@ -133,18 +133,9 @@ def bodies(draw: st.DrawFn, names: list[str]) -> bytes:
             body = {**OWN, **{n: v for n, v in body.items() if draw(st.booleans())}}
         if draw(st.integers(0, 5)) == 0:
             body[draw(texts.filter(lambda name: name != 'self'))] = draw(json_values)
-        text = _json(body)
+        with no_digit_limit():
+            text = json.dumps(body)
     return text.encode(errors='surrogatepass')
-
-
-def _json(value: Any) -> str:
-    limit = getattr(sys, 'get_int_max_str_digits', lambda: 0)()
-    set_limit = getattr(sys, 'set_int_max_str_digits', lambda _: None)
-    set_limit(0)
-    try:
-        return json.dumps(value)
-    finally:
-        set_limit(limit)
 
 
 def answered(asked: Asked) -> Answer:
@@ -232,13 +223,13 @@ def fails_not(asked: Asked) -> Answer:
     return answer
 
 
-def run(number: int, examples: int = EXAMPLES) -> Counter[str]:
+def run(number: int) -> Counter[str]:
     """Which endpoints answered with which status, from a seed."""
     seen: Counter[str] = Counter()
 
     @seed(number)
     @settings(
-        max_examples=examples,
+        max_examples=EXAMPLES,
         deadline=None,
         database=None,
         print_blob=True,
@@ -258,16 +249,13 @@ def run(number: int, examples: int = EXAMPLES) -> Counter[str]:
 
 
 def test_no_hostile_input_makes_an_endpoint_fail() -> None:
-    """Without ROCKSDB_TUNER_FUZZ_SECONDS one round, from another seed each time."""
-    seen = run(20261)
-    until_s, number = time.monotonic() + SECONDS / 5, SEED
-    print(f'\nROCKSDB_TUNER_FUZZ_SEED={SEED}')
-    while True:
+    """With ROCKSDB_TUNER_FUZZ_SECONDS for a fifth of that time, from another seed each time."""
+    number, seen = SEED if SECONDS else 20261, Counter[str]()
+    until_s = time.monotonic() + SECONDS / 5
+    while not seen or time.monotonic() < until_s:
         seen += run(number)
         number += 1
-        if time.monotonic() >= until_s:
-            break
-    print(f'{sum(seen.values())} requests in {SECONDS:.0f} s: {dict(sorted(seen.items()))}')
+    print(f'{sum(seen.values())} requests from ROCKSDB_TUNER_FUZZ_SEED={SEED}: {dict(seen)}')
     # Requests that are all refused at the door would prove little.
     assert {status.split()[1] for status in seen} >= {'200', '400'}
 
@@ -286,29 +274,6 @@ def test_no_hostile_text_in_all_arguments_makes_an_endpoint_fail(name: str) -> N
         body = json.dumps({n: v for n, v in arguments.items() if n not in in_path}).encode()
         path = {n: v for n, v in arguments.items() if n in in_path}
         fails_not(Asked(name, path, body, JSON_TYPE, str(len(body))))
-
-
-@pytest.mark.parametrize(
-    ('body', 'content_type', 'length', 'status'),
-    [
-        (b'{}', None, '2', 415),
-        (b'{}', 'text/plain', '2', 415),
-        (b'{}', JSON_TYPE, None, 411),
-        (b'{}', JSON_TYPE, '\u00b2', 411),
-        (b'{}', JSON_TYPE, str(MAX_BODY_BYTES + 1), 413),
-        (b'{}', JSON_TYPE, '9' * 5000, 413),
-        (b'[' * 10000, JSON_TYPE, '10000', 400),
-        (b'[]', JSON_TYPE, '2', 400),
-        (b'{"mode": ' + b'9' * 5000 + b'}', JSON_TYPE, '5010', 400),
-        (b'{"mode": NaN}', JSON_TYPE, '13', 400),
-        (b'\xff\xfe', JSON_TYPE, '2', 400),
-        (b'{"mode": "off"}', JSON_TYPE, '15', 200),
-    ],
-)
-def test_invalid_body_is_refused_with_a_specific_status(
-    body: bytes, content_type: Optional[str], length: Optional[str], status: int
-) -> None:
-    assert check(Asked('set_mode', {}, body, content_type, length)).status == status
 
 
 @pytest.mark.parametrize('name', ['status', 'set_mode'])

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Optional
 
+from rocksdb_tuner.tests.test_layers import circles
+
 QA = Path(__file__).resolve().parents[1]
 MODULE = QA.parent / 'src/pybind/mgr/rocksdb_tuner'
 #: From the lowest, as in the module's own test: a part imports from those before it, and the parts
@@ -131,22 +133,7 @@ def test_imports_point_down() -> None:
 
 def test_no_import_cycles() -> None:
     """Nor within a part: each file can be read after those that it imports."""
-    done: set[Path] = set()
-
-    def circle(path: Path, way: tuple[Path, ...]) -> tuple[Path, ...]:
-        if path in way:
-            return (*way[way.index(path) :], path)
-        if path in done:
-            return ()
-        # A package names what it consists of.
-        for imported in sorted(IMPORTS[path] - {path}):
-            found = circle(imported, (*way, path))
-            if found:
-                return found
-        done.add(path)
-        return ()
-
-    assert [found for path in sorted(FILES) if (found := circle(path, ()))] == []
+    assert circles(IMPORTS) == []
 
 
 def test_harness_runs_clusters_without_the_module() -> None:
