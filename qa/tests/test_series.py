@@ -11,7 +11,15 @@ from ceph_tree import made_tree
 
 from upstream.overlay import CHECKOUT, MODULE
 from upstream.series import SeriesError, make, part_of, text_of
-from upstream.series_cut import SERIES, TOP, CutError, Patch, cut, imports_of
+from upstream.series_cut import (
+    SERIES,
+    TOP,
+    CutError,
+    Patch,
+    cut,
+    dotted_name,
+    imported_from_package,
+)
 from upstream.tree_tests import excluded
 
 PLACES = {patch.name: n for n, patch in enumerate(SERIES)}
@@ -45,8 +53,8 @@ def test_every_file_of_the_module_is_in_one_patch_that_has_what_it_imports(
         # It is a docstring before the module comes.
         if not name.endswith('.py') or name == str(TOP):
             continue
-        path = PurePosixPath(name)
-        for dotted in imports_of(CHECKOUT / name, path):
+        own = dotted_name(PurePosixPath(name))
+        for dotted in imported_from_package(CHECKOUT / name, own):
             found = f'{MODULE}/{dotted.replace(".", "/")}'
             for imported in (f'{found}.py', f'{found}/__init__.py'):
                 if place.get(imported, -1) > n and imported != str(TOP):

@@ -35,7 +35,7 @@ def cases(suite: Iterable[Any]) -> Iterator[unittest.TestCase]:
             yield found
 
 
-def load(qa: Path, names: Sequence[str], lab: lab_stand_ins.Lab) -> unittest.TestSuite:
+def load(qa: Path, names: Sequence[str], lab: Cluster) -> unittest.TestSuite:
     """The tests, given their cluster as Ceph's runners give it: by attributes of their classes."""
     # `tasks` is a package of the tree's; this project's own has no __init__.py.
     sys.path.insert(0, str(qa))

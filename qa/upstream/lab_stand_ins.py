@@ -12,39 +12,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+
+from harness.client import CephClient
+from harness.cluster import Cluster
 
 #: A command may wait for a manager that is starting.
 COMMAND_TIMEOUT_S = 180.0
-
-
-class Completed(Protocol):
-    """`harness.host.Completed`."""
-
-    @property
-    def returncode(self) -> int: ...
-    @property
-    def stdout(self) -> str: ...
-    @property
-    def stderr(self) -> str: ...
-
-
-class Client(Protocol):
-    """`harness.client.CephClient`."""
-
-    def run(
-        self, *argv: str, stdin: str = ..., timeout_s: float = ..., check: bool = ...
-    ) -> Completed: ...
-
-
-class Lab(Protocol):
-    """`harness.cluster.Cluster`, as far as tests need it."""
-
-    @property
-    def client(self) -> Client: ...
-    def start_daemon(self, name: str) -> None: ...
-    def stop_daemon(self, name: str) -> None: ...
-    def status(self) -> Any: ...
 
 
 class CommandFailedError(Exception):
@@ -70,7 +44,7 @@ class Process(NamedTuple):
 class Remote:
     """Where the commands run: with the clients of the cluster."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: CephClient) -> None:
         self._client = client
 
     def run(
@@ -119,7 +93,7 @@ class CephManager:
 class Daemon:
     """teuthology.orchestra.daemon.DaemonState."""
 
-    def __init__(self, lab: Lab, name: str) -> None:
+    def __init__(self, lab: Cluster, name: str) -> None:
         self._lab, self._name = lab, name
 
     def running(self) -> bool:
@@ -137,7 +111,7 @@ class Daemon:
 
 
 class Daemons:
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: Cluster) -> None:
         self._lab = lab
 
     def get_daemon(self, kind: str, name: str, cluster: str = 'ceph') -> Daemon:
@@ -169,7 +143,7 @@ def get_first_mon(ctx: Any, config: object, cluster: object = None) -> str:
     return f'mon.{min(all_roles_of_type(ctx.cluster, "mon"))}'
 
 
-def context(lab: Lab) -> SimpleNamespace:
+def context(lab: Cluster) -> SimpleNamespace:
     """teuthology's ctx; ``conf_epoch`` is what configuration each test begins and ends with."""
     remote = Remote(lab.client)
     manager = CephManager(remote)

@@ -7,13 +7,13 @@ file that has none is an error.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from .overlay import MODULE
+from .tree_tests import imports_of
 
 PACKAGE = PurePosixPath(MODULE)
 TESTS = PACKAGE / 'tests'
@@ -80,9 +80,9 @@ def _places_of_code(
     tree: Path, own: Iterable[PurePosixPath], series: Sequence[Patch]
 ) -> Mapping[PurePosixPath, int]:
     """Code in the first patch that reaches it; a test in the first that has all it imports."""
-    files = {_dotted(path): path for path in own if path.suffix == '.py'}
+    files = {dotted_name(path): path for path in own if path.suffix == '.py'}
     imports = {
-        name: {found for found in imports_of(tree / path, path) if found in files}
+        name: {found for found in imported_from_package(tree / path, name) if found in files}
         for name, path in files.items()
     }
     tests = {name for name, path in files.items() if TESTS in path.parents}
@@ -146,7 +146,7 @@ def _places_of_data(
     return found
 
 
-def _dotted(path: PurePosixPath) -> str:
+def dotted_name(path: PurePosixPath) -> str:
     parts = path.relative_to(PACKAGE).with_suffix('').parts
     return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
 
@@ -160,23 +160,8 @@ def _above(name: str) -> list[str]:
     return ['.'.join(parts[:n]) for n in range(1, len(parts))]
 
 
-def imports_of(file: Path, path: PurePosixPath) -> Iterator[str]:
-    """Dotted names below the package of what a file imports, and of what it imports from there."""
-    package = list(path.parent.relative_to(PACKAGE).parts)
-    for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
-        if isinstance(node, ast.ImportFrom):
-            base = node.module.split('.') if node.module else []
-            if node.level:
-                base = [*package[: len(package) - node.level + 1], *base]
-            elif base[:1] == ['rocksdb_tuner']:
-                base = base[1:]
-            else:
-                continue
-            yield '.'.join(base)
-            yield from ('.'.join([*base, alias.name]) for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (
-                alias.name.removeprefix('rocksdb_tuner.')
-                for alias in node.names
-                if alias.name.startswith('rocksdb_tuner.')
-            )
+def imported_from_package(file: Path, name: str) -> set[str]:
+    """What a file, ``name`` in the package, imports from there, by names like its own."""
+    top = f'{PACKAGE.name}.'
+    found = imports_of(file, f'{top}{name}')
+    return {imported.removeprefix(top) for imported in found if imported.startswith(top)}

@@ -28,7 +28,7 @@ def excluded(module: Path) -> tuple[Path, ...]:
     """
     tests = module / 'tests'
     files = {_name(module, path): path for path in sorted(tests.rglob('*.py'))}
-    imports = {name: set(_imports(module, path)) for name, path in files.items()}
+    imports = {name: set(imports_of(path, name)) for name, path in files.items()}
     outside = {
         name
         for name, path in files.items()
@@ -88,12 +88,12 @@ def _is_allowed(imported: str) -> bool:
     return top != 'lzma' and (top in ALLOWED or top in sys.stdlib_module_names)
 
 
-def _imports(module: Path, path: Path) -> Iterator[str]:
-    """Absolute names of what a file imports, and of what it imports from there."""
-    package = _name(module, path).split('.')
-    if path.name != '__init__.py':
+def imports_of(file: Path, module: str) -> Iterator[str]:
+    """Absolute names of what a file, a ``module``, imports, and of what it imports from there."""
+    package = module.split('.')
+    if file.name != '__init__.py':
         package.pop()
-    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+    for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
