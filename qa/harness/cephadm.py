@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import boot, cephadm_image, procs
+from . import boot, cephadm_image, client_procs, procs
 from .client import wait_until
 from .cluster import CLIENT_TERM_TIMEOUT_S, KINDS, Cluster, ClusterStatus, DaemonStatus
 from .errors import HarnessError
@@ -275,7 +275,7 @@ class CephadmCluster(Cluster):
         """The daemons' processes on the machine, in the control groups of the host's container."""
         found = self.podman.run('inspect', '-f', '{{.Id}}', self._container, check=False)
         identity = found.stdout.strip()
-        return procs.find_contained(identity) if identity else []
+        return client_procs.find_contained(identity) if identity else []
 
     def status(self) -> ClusterStatus:
         """The daemons whose processes run. Names are cephadm's: mgr.HOST.xxxxxx."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import boot, ending, layout, packages, procs, services, space, upgrade
+from . import boot, client_procs, ending, layout, packages, procs, services, space, upgrade
 from .client import COMMAND_TIMEOUT_S, POLL_S, CephClient, parse_json
 from .errors import HarnessError, UsageError
 from .hosts import Hosts
@@ -493,7 +493,7 @@ class Cluster:
         return bool(self._daemons() or self._clients())
 
     def _clients(self) -> list[procs.DaemonProcess]:
-        return procs.find_clients(str(self.layout.conf), self.record.fsid)
+        return client_procs.find_clients(str(self.layout.conf), self.record.fsid)
 
     def _stop_processes(self, *, graceful: bool) -> None:
         """Stop everything that belongs to the cluster, without a grace period after a signal."""
@@ -512,7 +512,7 @@ class Cluster:
             raise HarnessError(f'these processes do not end: {names}')
 
     def _stop_clients(self, term_timeout_s: float) -> None:
-        procs.stop_clients(
+        client_procs.stop_clients(
             str(self.layout.conf),
             self.record.fsid,
             term_timeout_s=term_timeout_s,

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Protocol
 
 from . import ending
+from .client_procs import MARK
 from .errors import CancelledError, CommandError, HarnessError
-from .procs import MARK
 
 PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 

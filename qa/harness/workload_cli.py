@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from .cli import parse_size, run_endable
+from .client_procs import MARK
 from .cluster import Cluster
 from .errors import HarnessError
-from .procs import MARK
 from .workloads import WORKLOADS, complete, run_workload
 
 #: Options for the fields of `Parameters`; those in bytes end in "_bytes" there.

@@ -15,17 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import procs
+from harness import client_procs, procs
+from harness.client_procs import MARK, find_clients, stop_clients
 from harness.layout import QA
-from harness.procs import (
-    MARK,
-    DaemonProcess,
-    find_clients,
-    find_daemons,
-    inspect,
-    stop,
-    stop_clients,
-)
+from harness.procs import DaemonProcess, find_daemons, inspect, stop
 
 # Python takes the text after -c as its program, so this process looks like `ceph-osd -i 0` with a
 # configuration file of that name, and each text makes a cluster of its own
@@ -172,7 +165,7 @@ def test_clients_started_during_shutdown_are_ended_too(tmp_path: Path) -> None:
 def test_own_process_and_ancestors_are_not_ended(tmp_path: Path) -> None:
     """`qa/cluster exec -- sh`, and in that `qa/cluster down`."""
     script = (
-        'from harness.procs import find_clients, stop_clients\n'
+        'from harness.client_procs import find_clients, stop_clients\n'
         f'print(len(stop_clients({str(tmp_path)!r}, {FSID!r}, term_timeout_s=1)))'
     )
     done = subprocess.run(
@@ -204,7 +197,7 @@ def test_manually_started_client_is_found_by_library_and_conf(
     for path in (conf, other):
         path.touch()
     # All that these have loaded
-    monkeypatch.setattr(procs, '_LIBRARY', b'libc.so')
+    monkeypatch.setattr(client_procs, '_LIBRARY', b'libc.so')
     script = f'cd {tmp_path}; echo ready; exec sleep 120'
     home = {'HOME': str(tmp_path)}
     with (

@@ -15,9 +15,10 @@ import pytest
 
 from harness import Cluster
 from harness.client import wait_until
+from harness.client_procs import find_clients
 from harness.layout import QA
 from harness.ports import PortBlock
-from harness.procs import DaemonProcess, find_clients
+from harness.procs import DaemonProcess
 
 pytestmark = pytest.mark.integration
 
