@@ -40,17 +40,8 @@ CONTROLLERS = 'controllers'
 #: which its health is an error, and the one that conf.py enables.
 MINIMAL_MODULES = frozenset(
     {
-        'balancer',
-        'crash',
-        'devicehealth',
-        'iostat',
-        'orchestrator',
-        'pg_autoscaler',
-        'progress',
-        'rbd_support',
-        'status',
-        'telemetry',
-        'volumes',
+        *('balancer', 'crash', 'devicehealth', 'iostat', 'orchestrator', 'pg_autoscaler'),
+        *('progress', 'rbd_support', 'status', 'telemetry', 'volumes'),
     }
 )
 
@@ -280,29 +271,41 @@ def configure(boot: Boot) -> None:
     )
 
 
+def new_osd(client: CephClient, osd: int) -> str:
+    """The uuid of a new OSD. The monitors give the lowest free number, which must be ``osd``."""
+    osd_uuid = str(uuid.uuid4())
+    given = client.ceph('osd', 'new', osd_uuid).strip()
+    if given != str(osd):
+        raise HarnessError(f'the monitors gave osd.{osd} the number {given}')
+    return osd_uuid
+
+
+def make_osd(
+    hosts: Hosts, layout: Layout, spec: ClusterSpec, osd: int, osd_uuid: str, device_class: str
+) -> None:
+    """Make the store of an OSD in its folder, which has its key."""
+    name = f'osd.{osd}'
+    host = hosts.of(name)
+    if spec.osd_releases or spec.crush_hosts or spec.slow_sync:
+        hosts.write_start_command(layout, name)
+    # Read by the OSD at each start; else it would call itself hdd after the disk of its file
+    file = host.outside(layout.data(name) / 'crush_device_class')
+    file.write_text(f'{device_class}\n')
+    mkfs = ['ceph-osd', '--mkfs', '-i', str(osd), '-c', str(layout.conf), '--osd-uuid', osd_uuid]
+    try:
+        host.run(mkfs, timeout_s=MKFS_TIMEOUT_S)
+    except CommandError as error:
+        raise DaemonError(name, f'{name} could not be made: {error}') from error
+
+
 def start_mgrs_and_osds(boot: Boot) -> None:
     """Start all managers and make and start all OSDs, side by side."""
-    host, layout, spec = boot.host, boot.layout, boot.spec
-    uuids = [str(uuid.uuid4()) for _ in range(spec.osds)]
-    for osd, osd_uuid in enumerate(uuids):
-        given = boot.client.ceph('osd', 'new', osd_uuid).strip()
-        if given != str(osd):
-            raise HarnessError(f'the monitors gave osd.{osd} the number {given}')
+    layout, spec = boot.layout, boot.spec
+    uuids = [new_osd(boot.client, osd) for osd in range(spec.osds)]
 
     def create_and_start(osd: int) -> None:
-        name = f'osd.{osd}'
-        if spec.osd_releases or spec.crush_hosts or spec.slow_sync:
-            boot.hosts.write_start_command(layout, name)
-        # Read by the OSD at each start; else it would call itself hdd after the disk of its file
-        host.outside(layout.data(name) / 'crush_device_class').write_text(
-            f'{spec.class_of_osd(osd)}\n'
-        )
-        mkfs = ['ceph-osd', '--mkfs', '-i', str(osd), '-c', str(layout.conf)]
-        try:
-            boot.hosts.of(name).run([*mkfs, '--osd-uuid', uuids[osd]], timeout_s=MKFS_TIMEOUT_S)
-        except CommandError as error:
-            raise DaemonError(name, f'{name} could not be made: {error}') from error
-        start_daemon(boot.hosts, layout, name)
+        make_osd(boot.hosts, layout, spec, osd, uuids[osd], spec.class_of_osd(osd))
+        start_daemon(boot.hosts, layout, f'osd.{osd}')
 
     def start_mgr(mgr_id: str) -> None:
         start_daemon(boot.hosts, layout, f'mgr.{mgr_id}')

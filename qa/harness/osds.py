@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import uuid
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from . import boot
 from .client import wait_until
-from .errors import HarnessError
 from .host import in_parallel
 
 if TYPE_CHECKING:
@@ -49,21 +47,14 @@ def purge(cluster: Cluster, osd: int) -> None:
 def make(cluster: Cluster, osd: int, device_class: str | None = None) -> None:
     """Create and start an OSD on a new disk; it may not be up yet on return.
 
-    The monitors assign the lowest free number; any other than ``osd`` is an error.
     ``device_class``: None: as in the cluster specification.
     """
-    spec, layout, hosts = cluster.record.spec, cluster.layout, cluster.hosts
-    name, osd_uuid = f'osd.{osd}', str(uuid.uuid4())
-    given = cluster.ceph('osd', 'new', osd_uuid).strip()
-    if given != str(osd):
-        raise HarnessError(f'the monitors gave {name} the number {given}')
-    data = cluster.host.outside(layout.data(name))
-    data.mkdir(parents=True)
+    spec, layout, name = cluster.record.spec, cluster.layout, f'osd.{osd}'
+    osd_uuid = boot.new_osd(cluster.client, osd)
+    cluster.host.outside(layout.data(name)).mkdir(parents=True)
     cluster.ceph('auth', 'get-or-create', name, *CAPS, '-o', str(layout.data(name) / 'keyring'))
-    (data / 'crush_device_class').write_text(f'{device_class or spec.class_of_osd(osd)}\n')
-    if spec.osd_releases or spec.crush_hosts or spec.slow_sync:
-        hosts.write_start_command(layout, name)
-    mkfs = ['ceph-osd', '--mkfs', '-i', str(osd), '-c', str(layout.conf), '--osd-uuid', osd_uuid]
-    hosts.of(name).run(mkfs, timeout_s=boot.MKFS_TIMEOUT_S)
+    boot.make_osd(
+        cluster.hosts, layout, spec, osd, osd_uuid, device_class or spec.class_of_osd(osd)
+    )
     cluster.register_daemon(name)
     cluster.start_daemon(name)
