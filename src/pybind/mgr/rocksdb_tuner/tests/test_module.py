@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import time
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -13,10 +14,14 @@ from mgr_module import HandleCommandResult
 from rocksdb_tuner import Module
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.context import TAB_NOTICE_S
+from rocksdb_tuner.module import SELF_TESTED
 from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.settings import SettingError
 from rocksdb_tuner.snapshot import Mode
 
 from .query_command import ask
+
+RECORDED = Path(__file__).parent / 'mgr/data/reef'
 
 Call = Callable[[Any], HandleCommandResult]
 
@@ -243,3 +248,46 @@ def test_input_of_a_command_reaches_its_handler(module: Any) -> None:
     """It is no argument of the grammar."""
     result = module._handle_command('{', {'prefix': 'rocksdb-tuner profile add'})
     assert 'the profile is not valid JSON' in result.stderr
+
+
+# `ceph mgr self-test module rocksdb_tuner`: silent if all is well, else it names what is not
+
+
+@pytest.fixture
+def in_a_cluster() -> Any:
+    """With the maps of a recorded cluster of one OSD."""
+    made: Any = Module('rocksdb_tuner', '', '')
+    for name in ('osd_map', 'osd_map_crush', 'osd_metadata'):
+        made.data[name] = json.loads((RECORDED / f'{name}.json').read_text(encoding='utf-8'))
+    made.data['pg_status'] = {'num_pgs': 1, 'pgs_by_state': []}
+    return made
+
+
+def test_healthy_module_passes_and_changes_nothing(in_a_cluster: Any) -> None:
+    in_a_cluster.self_test()
+    assert in_a_cluster.mon_commands == []
+    assert in_a_cluster.stored == {}
+
+
+def test_unparsable_map_fails_the_self_test(in_a_cluster: Any) -> None:
+    in_a_cluster.data['osd_map'] = {}
+    with pytest.raises(Exception, match='cannot parse the OSD map'):
+        in_a_cluster.self_test()
+
+
+def test_invalid_option_fails_the_self_test(in_a_cluster: Any) -> None:
+    in_a_cluster.options['mode'] = 'sometimes'
+    with pytest.raises(SettingError, match='sometimes'):
+        in_a_cluster.self_test()
+
+
+@pytest.mark.parametrize('name', SELF_TESTED)
+def test_failing_command_is_named(
+    in_a_cluster: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def answer(command: str, _: object) -> dict[str, Any]:
+        return {'retval': -22 if command == name else 0, 'stdout': '', 'stderr': 'broken'}
+
+    monkeypatch.setattr(in_a_cluster, 'remote_command', answer)
+    with pytest.raises(RuntimeError, match=f'{name}: broken'):
+        in_a_cluster.self_test()
