@@ -19,7 +19,7 @@ from typing import Any
 
 # A Debian package of the machine that runs the client
 import cephfs  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from client_outcome import Client, phase, print_outcome_of
+from client_outcome import Client, phase, print_outcome
 
 FILES_PER_DIR = 500
 
@@ -120,13 +120,7 @@ def main() -> int:
             end_s = time.monotonic()  # a client failed: its error comes with its result
         for future in futures:
             future.result()
-    print_outcome_of(
-        clients,
-        'names in every folder',
-        seconds=end_s - begin_s,
-        began_s=began_s,
-        operation_bytes=0,
-    )
+    print_outcome(clients, 'names in every folder', seconds=end_s - begin_s, began_s=began_s)
     return 0
 
 

@@ -20,68 +20,49 @@ def phase(what: str, limit_s: float) -> None:
     faulthandler.dump_traceback_later(limit_s, exit=True)
 
 
-def print_outcome(
-    *,
-    seconds: float,
-    began_s: float,
-    latencies_s: Sequence[float],
-    moved_bytes: int,
-    errors: int,
-    messages: Sequence[str],
-    verified: tuple[str, int, int],
-) -> None:
-    """Answer; ``verified`` is (how it was verified, what was checked, what of it failed)."""
-    ordered_s = sorted(latencies_s)
-    what, checked, failed = verified
-    mean = round(sum(ordered_s) / len(ordered_s) * 1e3, 3) if ordered_s else None
-    print(
-        json.dumps(
-            {
-                'seconds': seconds,
-                'began_s': began_s,
-                'ops': len(ordered_s),
-                'bytes': moved_bytes,
-                'latency_ms': {
-                    'mean': mean,
-                    'p50': _percentile_ms(ordered_s, 0.5),
-                    'p99': _percentile_ms(ordered_s, 0.99),
-                },
-                'errors': errors,
-                'error_messages': list(messages[:MAX_MESSAGES]),
-                'verified': {'what': what, 'checked': checked, 'failed': failed},
-            }
-        )
-    )
-
-
 class Client:
     """The results of one client thread; latencies in seconds."""
 
     def __init__(self) -> None:
         self.latencies_s: list[float] = []
+        self.bytes = 0
+        #: Of requests, and of what was read and is not as it should be.
         self.errors: list[str] = []
+        self.complaints: list[str] = []
         self.checked = self.failed = 0
 
+    def check(self, good: bool, text: str) -> None:
+        self.checked += 1
+        if not good:
+            self.failed += 1
+            self.complaints.append(text)
 
-def print_outcome_of(
-    clients: Sequence[Client], what: str, *, seconds: float, began_s: float, operation_bytes: int
-) -> None:
+
+def print_outcome(clients: Sequence[Client], what: str, *, seconds: float, began_s: float) -> None:
     """Answer for all ``clients``; ``what`` is how it was verified."""
+    ordered_s = sorted(latency for client in clients for latency in client.latencies_s)
     errors = [message for client in clients for message in client.errors]
-    latencies_s = [latency for client in clients for latency in client.latencies_s]
-    print_outcome(
-        seconds=seconds,
-        began_s=began_s,
-        latencies_s=latencies_s,
-        moved_bytes=len(latencies_s) * operation_bytes,
-        errors=len(errors),
-        messages=errors,
-        verified=(
-            what,
-            sum(client.checked for client in clients),
-            sum(client.failed for client in clients),
-        ),
-    )
+    complaints = [message for client in clients for message in client.complaints]
+    mean = round(sum(ordered_s) / len(ordered_s) * 1e3, 3) if ordered_s else None
+    outcome = {
+        'seconds': seconds,
+        'began_s': began_s,
+        'ops': len(ordered_s),
+        'bytes': sum(client.bytes for client in clients),
+        'latency_ms': {
+            'mean': mean,
+            'p50': _percentile_ms(ordered_s, 0.5),
+            'p99': _percentile_ms(ordered_s, 0.99),
+        },
+        'errors': len(errors),
+        'error_messages': [*errors, *complaints][:MAX_MESSAGES],
+        'verified': {
+            'what': what,
+            'checked': sum(client.checked for client in clients),
+            'failed': sum(client.failed for client in clients),
+        },
+    }
+    print(json.dumps(outcome))
 
 
 def _percentile_ms(ordered_s: Sequence[float], fraction: float) -> float | None:

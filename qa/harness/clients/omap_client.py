@@ -21,7 +21,7 @@ from typing import Any
 
 # A Debian package of the machine that runs the client
 import rados  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from client_outcome import Client, phase, print_outcome_of
+from client_outcome import Client, phase, print_outcome
 
 SAMPLE = 16
 
@@ -66,6 +66,7 @@ class OmapClient(Client):
                 time.sleep(0.1)
                 continue
             self.latencies_s.append(time.monotonic() - begin_s)
+            self.bytes += sum(map(len, values.values()))
             if name in self._sampled:
                 self.expected.setdefault(name, {}).update(values)
 
@@ -75,7 +76,7 @@ class OmapClient(Client):
     def _value(self) -> bytes:
         return os.urandom(self._random_bytes) + self._padding
 
-    def check(self, ioctx: Any) -> None:
+    def read_back(self, ioctx: Any) -> None:
         """Read the keys of the sampled objects back."""
         for name, wanted in self.expected.items():
             with rados.ReadOpCtx() as operation:
@@ -102,16 +103,11 @@ def main() -> int:
     end_s = time.monotonic()
     phase('checking', stuck_s)
     for client in clients:
-        client.check(ioctx)
+        client.read_back(ioctx)
     ioctx.close()
     cluster.shutdown()
-    print_outcome_of(
-        clients,
-        'keys and values of a sample of objects',
-        seconds=end_s - begin_s,
-        began_s=began_s,
-        operation_bytes=order['keys'] * order['value_size_bytes'],
-    )
+    what = 'keys and values of a sample of objects'
+    print_outcome(clients, what, seconds=end_s - begin_s, began_s=began_s)
     return 0
 
 

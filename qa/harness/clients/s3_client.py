@@ -17,16 +17,16 @@ import random
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 # Debian packages of the machine that runs the client, not of the one that checks this file
 import boto3.session  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import botocore.config  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import botocore.exceptions  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from client_outcome import MAX_MESSAGES, phase, print_outcome
+from client_outcome import Client, phase, print_outcome
 
 SAMPLE = 100
 LARGE_SAMPLE = 8
@@ -36,43 +36,14 @@ CONNECT_TIMEOUT_S = 10.0
 MIN_OBJECTS_PER_S = 20
 
 
-@dataclass
-class Tally:
-    """The results of one thread, or of all. Latencies in seconds, start and end of the monotonic
-    clock."""
+class S3Client(Client):
+    """One thread: its results, start and end of the monotonic clock."""
 
-    latencies_s: list[float] = field(default_factory=list)
-    bytes: int = 0
-    errors: int = 0
-    messages: list[str] = field(default_factory=list)
-    checked: int = 0
-    failed: int = 0
-    keys: list[tuple[str, str]] = field(default_factory=list)
-    begin_s: float = float('inf')
-    end_s: float = float('-inf')
-
-    def error(self, text: str) -> None:
-        self.errors += 1
-        if len(self.messages) < MAX_MESSAGES:
-            self.messages.append(text)
-
-    def check(self, good: bool, text: str) -> None:
-        self.checked += 1
-        if not good:
-            self.failed += 1
-            if len(self.messages) < MAX_MESSAGES:
-                self.messages.append(text)
-
-    def add(self, other: Tally) -> None:
-        self.latencies_s += other.latencies_s
-        self.bytes += other.bytes
-        self.errors += other.errors
-        self.messages = (self.messages + other.messages)[:MAX_MESSAGES]
-        self.checked += other.checked
-        self.failed += other.failed
-        self.keys += other.keys
-        self.begin_s = min(self.begin_s, other.begin_s)
-        self.end_s = max(self.end_s, other.end_s)
+    def __init__(self) -> None:
+        super().__init__()
+        #: What it put or deleted, in that order, with the MD5 of what it put.
+        self.keys: list[tuple[str, str]] = []
+        self.begin_s = self.end_s = 0.0
 
 
 @dataclass(frozen=True)
@@ -94,7 +65,7 @@ class Order:
         return self.stuck_s + self.objects / MIN_OBJECTS_PER_S
 
 
-Step = Callable[[Any, Tally], bool]
+Step = Callable[[Any, S3Client], bool]
 
 
 def connect(order: Order) -> Any:
@@ -113,7 +84,7 @@ def connect(order: Order) -> Any:
     )
 
 
-def put(s3: Any, order: Order, key: str, body: bytes, tally: Tally) -> None:
+def put(s3: Any, order: Order, key: str, body: bytes, tally: S3Client) -> None:
     digest = hashlib.md5(body).hexdigest()
     answer = s3.put_object(Bucket=order.bucket, Key=key, Body=body)
     tally.bytes += len(body)
@@ -125,7 +96,7 @@ def put_steps(order: Order, worker: str, run: str) -> Step:
     """A new small object each time."""
     numbers = iter(range(sys.maxsize))
 
-    def step(s3: Any, tally: Tally) -> bool:
+    def step(s3: Any, tally: S3Client) -> bool:
         key = f'{run}/{worker}/{next(numbers):08d}'
         put(s3, order, key, os.urandom(order.object_size_bytes), tally)
         return True
@@ -139,7 +110,7 @@ def large_put_steps(order: Order, worker: str) -> Step:
     own = max(1, order.objects // order.threads)
     tail = os.urandom(max(0, order.object_size_bytes - 16))
 
-    def step(s3: Any, tally: Tally) -> bool:
+    def step(s3: Any, tally: S3Client) -> bool:
         number = next(numbers)
         body = (os.urandom(16) + tail)[: order.object_size_bytes]
         put(s3, order, f'{worker}/{number % own:04d}', body, tally)
@@ -152,7 +123,7 @@ def list_steps(order: Order) -> Step:
     """One page of the listing each time; the end of each listing is checked."""
     state: dict[str, Any] = {'token': None, 'seen': 0}
 
-    def step(s3: Any, tally: Tally) -> bool:
+    def step(s3: Any, tally: S3Client) -> bool:
         more = {'ContinuationToken': state['token']} if state['token'] else {}
         page = s3.list_objects_v2(Bucket=order.bucket, MaxKeys=PAGE_KEYS, **more)
         state['seen'] += page['KeyCount']
@@ -169,7 +140,7 @@ def list_steps(order: Order) -> Step:
 def delete_steps(bucket: str, keys: Iterator[str]) -> Step:
     """One object each time, until there is none left."""
 
-    def step(s3: Any, tally: Tally) -> bool:
+    def step(s3: Any, tally: S3Client) -> bool:
         key = next(keys, None)
         if key is None:
             return False
@@ -180,21 +151,22 @@ def delete_steps(bucket: str, keys: Iterator[str]) -> Step:
     return step
 
 
-def work(s3: Any, step: Step, deadline_s: float) -> Tally:
+def work(s3: Any, step: Step, deadline_s: float) -> S3Client:
     """One thread: steps until the deadline (of the monotonic clock)."""
-    tally = Tally(begin_s=time.monotonic())
+    client = S3Client()
+    client.begin_s = time.monotonic()
     while time.monotonic() < deadline_s:
         begin_s = time.monotonic()
         try:
-            if not step(s3, tally):
+            if not step(s3, client):
                 break
         except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
-            tally.error(f'{type(error).__name__}: {error}')
+            client.errors.append(f'{type(error).__name__}: {error}')
             time.sleep(0.1)
             continue
-        tally.latencies_s.append(time.monotonic() - begin_s)
-    tally.end_s = time.monotonic()
-    return tally
+        client.latencies_s.append(time.monotonic() - begin_s)
+    client.end_s = time.monotonic()
+    return client
 
 
 def step_of(order: Order, worker: int, run: str) -> Step:
@@ -209,15 +181,14 @@ def step_of(order: Order, worker: int, run: str) -> Step:
     return delete_steps(order.bucket, iter([object_key(number) for number in mine]))
 
 
-def work_of_all(s3: Any, order: Order) -> Tally:
+def work_of_all(s3: Any, order: Order) -> list[S3Client]:
     """All clients side by side, which share a connection pool."""
-    run, total = os.urandom(6).hex(), Tally()
+    run = os.urandom(6).hex()
     steps = [step_of(order, worker, run) for worker in range(order.threads)]
     deadline_s = time.monotonic() + order.seconds
     pool = ThreadPoolExecutor(order.threads)
-    for future in first_failure_ends([pool.submit(work, s3, step, deadline_s) for step in steps]):
-        total.add(future.result())
-    return total
+    done = first_failure_ends([pool.submit(work, s3, step, deadline_s) for step in steps])
+    return [future.result() for future in done]
 
 
 def first_failure_ends(futures: Iterable[Future[Any]]) -> Iterable[Future[Any]]:
@@ -248,20 +219,22 @@ def fill(s3: Any, order: Order) -> None:
         future.result()
 
 
-def check_sample(s3: Any, order: Order, tally: Tally) -> str:
+def check_sample(s3: Any, order: Order, clients: Sequence[S3Client]) -> str:
     """Compare a sample with what was done; returns how the whole result was checked."""
+    keys, checked = [key for client in clients for key in client.keys], clients[0]
     if order.workload in ('s3-put', 's3-large-put'):
-        last = list(dict(tally.keys).items())  # of what was put under one key, the last
+        last = list(dict(keys).items())  # of what was put under one key, the last
         wanted = SAMPLE if order.workload == 's3-put' else LARGE_SAMPLE
         for key, digest in random.sample(last, min(wanted, len(last))):
             body = s3.get_object(Bucket=order.bucket, Key=key)['Body'].read()
-            tally.check(hashlib.md5(body).hexdigest() == digest, f'{key}: other data read')
+            checked.check(hashlib.md5(body).hexdigest() == digest, f'{key}: other data read')
         return 'ETag of every object, MD5 of a sample that was read back'
     if order.workload == 's3-delete':
-        left, wanted = count(s3, order.bucket), order.objects - len(tally.keys)
+        left, wanted = count(s3, order.bucket), order.objects - len(keys)
         # A failed request may have been executed
-        good = wanted - tally.errors <= left <= wanted
-        tally.check(good, f'{left} objects are left, not {wanted}')
+        errors = sum(len(client.errors) for client in clients)
+        good = wanted - errors <= left <= wanted
+        checked.check(good, f'{left} objects are left, not {wanted}')
         return 'number of objects that are left'
     return 'number of keys of each complete listing'
 
@@ -278,18 +251,11 @@ def main() -> None:
         fill(s3, order)
     phase(f'working for {order.seconds:g} s', order.seconds + order.stuck_s)
     wall_s = time.time() - time.monotonic()
-    total = work_of_all(s3, order)
+    clients = work_of_all(s3, order)
     phase('checking', order.bucket_limit_s)
-    what = check_sample(s3, order, total)
-    print_outcome(
-        seconds=total.end_s - total.begin_s,
-        began_s=wall_s + total.begin_s,
-        latencies_s=total.latencies_s,
-        moved_bytes=total.bytes,
-        errors=total.errors,
-        messages=total.messages,
-        verified=(what, total.checked, total.failed),
-    )
+    what = check_sample(s3, order, clients)
+    begin_s, end_s = min(c.begin_s for c in clients), max(c.end_s for c in clients)
+    print_outcome(clients, what, seconds=end_s - begin_s, began_s=wall_s + begin_s)
 
 
 def run_main() -> str:
