@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 from .errors import HarnessError
 from .layout import CACHE_VARIABLE, cache_dir
@@ -119,36 +118,6 @@ def held_path(
 
 
 @contextmanager
-def _last_block(folder: Path) -> Iterator[TextIO]:
-    """The file with the last reserved block, locked against other readers."""
-    path = folder / LAST_BLOCK
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), 'r+')
-    except OSError as error:
-        raise HarnessError(
-            f'{path}: {error.strerror}; it has the ports of the last cluster. '
-            f'{CACHE_VARIABLE} names another folder'
-        ) from error
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield file
-
-
-def _read_index(file: TextIO) -> int | None:
-    """None: no block was reserved, or the file has other content."""
-    text = file.read(16).strip()
-    return int(text) % BLOCKS if text.isascii() and text.isdigit() else None
-
-
-def _write_index(file: TextIO, index: int) -> None:
-    file.seek(0)
-    file.truncate()
-    file.write(f'{index}\n')
-    file.flush()
-
-
-@contextmanager
 def reserve(
     listening: Callable[[], frozenset[int]] = listening_ports, folder: Path | None = None
 ) -> Iterator[PortBlock]:
@@ -163,19 +132,33 @@ def reserve(
 
 
 def _choose(listening: Callable[[], frozenset[int]], folder: Path, held: ExitStack) -> PortBlock:
-    with _last_block(folder) as file:
-        last = _read_index(file)
-        first = 0 if last is None else last + 1
-        for index in (n % BLOCKS for n in range(first, first + BLOCKS)):
-            block = PortBlock(FIRST_PORT + index * BLOCK_PORTS)
-            if index == last:
-                continue
-            with ExitStack() as one:
-                mine = one.enter_context(held_name(f'ports-{block.base}'))
-                if mine and listening().isdisjoint(block.ports):
-                    _write_index(file, index)
-                    held.enter_context(one.pop_all())
-                    return block
+    path = folder / LAST_BLOCK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = held.enter_context(path.open('a+'))
+    except OSError as error:
+        raise HarnessError(
+            f'{path}: {error.strerror}; it has the ports of the last cluster. '
+            f'{CACHE_VARIABLE} names another folder'
+        ) from error
+    fcntl.flock(file, fcntl.LOCK_EX)
+    file.seek(0)
+    text = file.read(16).strip()
+    # None: no block was reserved, or the file has other content
+    last = int(text) % BLOCKS if text.isascii() and text.isdigit() else None
+    first = 0 if last is None else last + 1
+    for index in (n % BLOCKS for n in range(first, first + BLOCKS)):
+        block = PortBlock(FIRST_PORT + index * BLOCK_PORTS)
+        if index == last:
+            continue
+        with ExitStack() as one:
+            mine = one.enter_context(held_name(f'ports-{block.base}'))
+            if mine and listening().isdisjoint(block.ports):
+                file.truncate(0)
+                file.write(f'{index}\n')
+                file.close()
+                held.enter_context(one.pop_all())
+                return block
     raise HarnessError(
         f'no free ports: of the {BLOCKS} blocks of {BLOCK_PORTS} between {FIRST_PORT} and '
         f'{FIRST_PORT + BLOCKS * BLOCK_PORTS - 1}, each has a listener or was used last. Take a '
