@@ -6,13 +6,14 @@ Rollouts go on meanwhile, and nothing is judged without data.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.doctor import Environment, examine
+from rocksdb_tuner.doctor import DoctorCheck
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
-from rocksdb_tuner.mgr.records import ManagerHost, PoolCounters
+from rocksdb_tuner.mgr.records import PoolCounters
 from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.present.health import REPORTS_MISSING, REPORTS_SLOW, health_checks
@@ -20,6 +21,8 @@ from rocksdb_tuner.present.status import status
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Snapshot
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW, set_profile
+from rocksdb_tuner.tests.test_doctor import HEALTHY, HOST
+from rocksdb_tuner.tests.test_doctor import found as check_of
 from rocksdb_tuner.tests.test_tuner import World
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -134,9 +137,7 @@ def test_status_doctor_and_health_say_that_reports_come_too_rarely() -> None:
     blocked = world.tuner.permissions.decide(Settings(), 0.0).outside_window
     assert 'OSDs report less often' in str(blocked)
     for autotuned, expected in ((None, False), (False, False), (True, True)):
-        (doctor,) = (
-            c for c in examine(snapshot, environment(autotuned)) if c.check_id == 'sampling'
-        )
+        doctor = doctor_of(snapshot, autotuned)
         assert doctor.ok is False
         assert 'mgr_stats_period' in doctor.summary
         assert '"ceph config set mgr mgr_stats_period 5"' in str(doctor.remedy)
@@ -146,9 +147,7 @@ def test_status_doctor_and_health_say_that_reports_come_too_rarely() -> None:
     world.run(300)
     assert world.tuner.permissions.decide(Settings(), 0.0).outside_window is None
     assert 'OSDs report every 60s' in shown(world.tuner.snapshot)
-    (doctor,) = (
-        c for c in examine(world.tuner.snapshot, environment(None)) if c.check_id == 'sampling'
-    )
+    doctor = doctor_of(world.tuner.snapshot)
     assert doctor.ok is True
     assert 'every 60s (mgr_stats_period)' in doctor.summary
 
@@ -162,7 +161,7 @@ def test_silence_of_all_osds_is_said() -> None:
     assert snapshot.sampling.reports is Reports.NONE
     assert REPORTS_MISSING in health_checks(snapshot)
     assert 'OSDs do not report' in shown(snapshot)
-    (doctor,) = (c for c in examine(snapshot, environment(None)) if c.check_id == 'sampling')
+    doctor = doctor_of(snapshot)
     assert (doctor.ok, doctor.summary) == (False, 'no OSD reports to this manager')
     assert all(osd.signals is None for osd in snapshot.osds)
     world.mute = False
@@ -175,21 +174,9 @@ def shown(snapshot: Snapshot) -> str:
     return ' '.join(status(snapshot).split())
 
 
-def environment(autotuned: Optional[bool]) -> Environment:
-    host = ManagerHost(
-        (3, 11),
-        dashboard_enabled=True,
-        tab_installed=True,
-        report_period_autotuned=autotuned,
-    )
-    return Environment(
-        host=host,
-        orchestrated=True,
-        orchestrator_reason=None,
-        tab_unplaced=False,
-        metrics_url=None,
-        metrics_enabled=False,
-    )
+def doctor_of(snapshot: Snapshot, autotuned: Optional[bool] = None) -> DoctorCheck:
+    host = replace(HOST, report_period_autotuned=autotuned)
+    return check_of('sampling', snapshot, replace(HEALTHY, host=host))
 
 
 class SlowReports(World):
