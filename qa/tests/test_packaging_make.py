@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.layout import CHECKOUT
-from rocksdb_tuner.mgr.host import TAB_FILES
+from rocksdb_tuner.mgr.adapter import TAB_FILES
 from rocksdb_tuner.version import VERSION
 
 MGR = Path('usr/share/ceph/mgr')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,6 @@ from typing import Any, Callable, Generic, Mapping, NamedTuple, Optional, TypeVa
 
 from mgr_module import CommandResult, MgrModule
 
-from .host import manager_host
 from .parse import (
     parse_alerting_osds,
     parse_audit_log,
@@ -62,6 +62,22 @@ MAP_MAX_AGE_S = 30.0
 MANAGERS_MAX_AGE_S = 30.0
 #: The folder of all mgr modules on this host.
 MODULES = Path(__file__).absolute().parents[2]
+#: All that `make install-dashboard` installs, relative to the folder of all mgr modules. A test
+#: compares it with that target.
+TAB_FILES = tuple(
+    f'dashboard/controllers/{name}'
+    for name in (
+        'rocksdb_tuner.py',
+        '_rocksdb_tuner.py',
+        '_rocksdb_tuner_api.py',
+        '_rocksdb_tuner_experiments.py',
+        '_rocksdb_tuner_operations.py',
+        '_rocksdb_tuner_profiles.py',
+        '_rocksdb_tuner_schemas.py',
+        '_rocksdb_tuner_tab.py',
+        '_rocksdb_tuner_tab.js',
+    )
+)
 #: Cache time of the orchestrator's status.
 ORCHESTRATOR_MAX_AGE_S = 15.0
 #: The orchestrator's error for commands that a backend does not implement, in all releases.
@@ -116,6 +132,18 @@ def counter_point(point: object) -> Optional[CounterPoint]:
     if type(value) not in _NUMBERS or not 0 <= value < _LARGEST:
         return None
     return _new(CounterPoint, (time_s, int(value), count))
+
+
+def manager_host(
+    mgr_map: Mapping[str, Any], modules: Path, report_period_autotuned: Optional[bool] = None
+) -> ManagerHost:
+    """Map and option as the mgr API returns them; ``modules``: the folder of all mgr modules."""
+    return ManagerHost(
+        python=sys.version_info[:2],
+        dashboard_enabled='dashboard' in (mgr_map.get('modules') or ()),
+        tab_installed=all((modules / name).is_file() for name in TAB_FILES),
+        report_period_autotuned=report_period_autotuned,
+    )
 
 
 class _Cached(Generic[_T]):

@@ -85,11 +85,6 @@ def parse_managers(
     )
 
 
-def enabled_modules(mgr_map: Mapping[str, Any]) -> frozenset[str]:
-    """Modules that an operator enabled, from `get('mgr_map')`."""
-    return frozenset(mgr_map.get('modules') or ())
-
-
 def parse_versions(versions: Mapping[str, Mapping[str, int]]) -> tuple[DaemonVersions, ...]:
     """Running versions from the output of `versions`, whose last part is a summary."""
     return tuple(

@@ -11,7 +11,7 @@ import pytest
 
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.doctor import STATISTICS, DoctorCheck, Environment, examine
-from rocksdb_tuner.mgr.host import TAB_FILES, manager_host
+from rocksdb_tuner.mgr.adapter import TAB_FILES, manager_host
 from rocksdb_tuner.mgr.records import ManagerHost, ManagerInfo
 from rocksdb_tuner.present.status import doctor as table
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot

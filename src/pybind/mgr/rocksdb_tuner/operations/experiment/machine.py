@@ -99,11 +99,22 @@ class ExperimentMachine:
             return waiting(state, paused_text(state.paused_by))
         if not seen.may_act:
             return waiting(state, NOT_ALLOWED)
-        broken = not_as_planned(state, seen, limits)
-        if broken is not None:
-            return ending(state, Outcome.FAILED, broken)
-        state = without_processes(state, seen)
+        state = self._checked(state, view)
         return state if state.ending is not None else _in_order(state, view)
+
+    def _checked(self, state: ExperimentState, view: View) -> ExperimentState:
+        """Ending, if an OSD crashed, the plan no longer matches the cluster, or time is up."""
+        if state.ending is not None:
+            return state
+        # An OSD in flight is brought to a safe state first.
+        flying = state.leg is not None and state.leg.in_flight is not None
+        if not flying:
+            reason = not_as_planned(state, view.cluster, self.rollouts.limits)
+            if reason is not None:
+                return ending(state, Outcome.FAILED, reason)
+        state = without_processes(state, view.cluster)
+        over = state.ending is None and view.elapsed_s >= state.request.max_duration_s
+        return concluded(state, view.comparison, over=True) if over and not flying else state
 
     # -- the leg under way
 
@@ -113,7 +124,7 @@ class ExperimentMachine:
         seen = view.cluster
         # An OSD under recovery is brought to a safe state first.
         if state.stage is not Stage.RESTORING and leg.direction is not Direction.RECOVER:
-            state = self._ended_in_leg(state, leg, view)
+            state = self._checked(state, view)
             if state.ending is not None:
                 if seen.may_act or leg.in_flight is None or leg.direction is Direction.BACK:
                     return self._restore(state, seen, now_s), ()
@@ -123,25 +134,9 @@ class ExperimentMachine:
         made = self.rollouts.step(replace(leg, paused_by=state.paused_by), seen, now_s)
         after = made.state
         state = replace(state, leg=after, asked=after.asked, paused_reason=after.paused_reason)
-        go_on = self._forward if state.stage is Stage.CHANGING else self._back
-        return go_on(state, leg, after, seen, now_s), made.actions
+        return self._after_leg(state, leg, after, seen, now_s), made.actions
 
-    def _ended_in_leg(
-        self, state: ExperimentState, leg: RolloutState, view: View
-    ) -> ExperimentState:
-        """Whether the experiment ends before the leg does."""
-        if state.ending is not None:
-            return state
-        state = without_processes(state, view.cluster)
-        if state.ending is not None or leg.in_flight is not None:
-            return state
-        reason = not_as_planned(state, view.cluster, self.rollouts.limits)
-        if reason is not None:
-            return ending(state, Outcome.FAILED, reason)
-        over = state.stage is Stage.CHANGING and _time_is_up(state, view)
-        return concluded(state, view.comparison, over=True) if over else state
-
-    def _forward(
+    def _after_leg(
         self,
         state: ExperimentState,
         before: RolloutState,
@@ -149,38 +144,23 @@ class ExperimentMachine:
         seen: Observation,
         now_s: float,
     ) -> ExperimentState:
-        osd = before.in_flight
-        recovers = leg.direction is Direction.RECOVER and before.direction is Direction.FORWARD
-        if recovers and osd is not None and leg.ending is not None:
-            info = seen.osd(osd.osd_id)
-            nonces = {osd.nonce_before, osd.nonce_after}
-            alive = info is not None and info.up and info.nonce in nonces
-            if leg.ending.outcome is Outcome.FAILED and not alive:
-                state = crashed(state, (osd.osd_id,), leg.ending.reason)
-        if leg.direction is Direction.BACK or (leg.ended and leg.outcome is not Outcome.DONE):
+        """The same state until the leg has ended, or turns back by itself."""
+        changing, back = state.stage is Stage.CHANGING, leg.direction is Direction.BACK
+        if changing:
+            state = _with_crash(state, before, leg, seen)
+        if not leg.ended and not (changing and back):
+            return state
+        if leg.outcome is (Outcome.DONE if changing else Outcome.ROLLED_BACK):
+            ends = state.stage is Stage.RESTORING
+            return finished(state, now_s) if ends else without_leg(state)
+        if changing:
             # An OSD failed, an entry was changed externally, or the leg could not start.
             outcome = Outcome.ABORTED if leg.outcome is Outcome.ABORTED else Outcome.FAILED
-            state = _unverified(ending(state, outcome, _why(before, leg)), leg, seen)
-            return self._restore(state, seen, now_s)
-        return without_leg(state) if leg.ended else state
-
-    def _back(
-        self,
-        state: ExperimentState,
-        before: RolloutState,
-        leg: RolloutState,
-        seen: Observation,
-        now_s: float,
-    ) -> ExperimentState:
-        if not leg.ended:
-            return state
-        if leg.outcome is Outcome.FAILED:
-            return self._restore(_unverified(state, leg, seen), seen, now_s)
-        if leg.outcome is not Outcome.ROLLED_BACK:
+            state = ending(state, outcome, _why(before, leg))
+        elif leg.outcome is not Outcome.FAILED:
             # An entry that it restores was changed: the others are restored without it.
-            return self._restore(ending(state, Outcome.ABORTED, _why(before, leg)), seen, now_s)
-        restored = state.stage is Stage.RESTORING
-        return finished(state, now_s) if restored else without_leg(state)
+            state = ending(state, Outcome.ABORTED, _why(before, leg))
+        return self._restore(_unverified(state, leg, seen), seen, now_s)
 
     def _restore(self, state: ExperimentState, seen: Observation, now_s: float) -> ExperimentState:
         """Restore every OSD, then end."""
@@ -195,7 +175,7 @@ class ExperimentMachine:
 
 def _in_order(state: ExperimentState, view: View) -> ExperimentState:
     left = {n for arm in state.remaining for n in arm.osds}
-    if not left or _time_is_up(state, view):
+    if not left:
         return concluded(state, view.comparison, over=True)
     dropped = state.changed - left
     if dropped:
@@ -218,10 +198,6 @@ def _after_block(state: ExperimentState, view: View) -> ExperimentState:
     return replace(state, stage=Stage.CHANGING, blocks=0) if over else state
 
 
-def _time_is_up(state: ExperimentState, view: View) -> bool:
-    return view.elapsed_s >= state.request.max_duration_s
-
-
 def concluded(
     state: ExperimentState, comparison: Optional[Comparison], *, over: bool
 ) -> ExperimentState:
@@ -240,6 +216,19 @@ def crashed(state: ExperimentState, osd_ids: Collection[int], reason: str) -> Ex
     )
     conclusion = state.conclusion or Conclusion(Answer.FAILED)
     return ending(replace(with_arms(state, arms), conclusion=conclusion), Outcome.FAILED, reason)
+
+
+def _with_crash(
+    state: ExperimentState, before: RolloutState, leg: RolloutState, seen: Observation
+) -> ExperimentState:
+    """An OSD that the leg begins to recover did not start with its string, or crashed."""
+    osd, end = before.in_flight, leg.ending
+    recovers = leg.direction is Direction.RECOVER and before.direction is Direction.FORWARD
+    if not recovers or osd is None or end is None or end.outcome is not Outcome.FAILED:
+        return state
+    info = seen.osd(osd.osd_id)
+    alive = info is not None and info.up and info.nonce in {osd.nonce_before, osd.nonce_after}
+    return state if alive else crashed(state, (osd.osd_id,), end.reason)
 
 
 # -- what happens to OSDs

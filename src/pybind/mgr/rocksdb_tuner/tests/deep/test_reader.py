@@ -16,16 +16,11 @@ from rocksdb_tuner.deep.reader import (
     OPTIONS,
     OVERRIDES,
     DeepStatsReader,
-    OsdOverrides,
-    Override,
 )
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import ClusterMap, OsdInfo
-from rocksdb_tuner.store.errors import StoredStateError
-from rocksdb_tuner.store.stored import Stored
 
 from ..fake_cluster import FakeCluster, FakeStore
-from ..store.as_text import as_text
 
 KV_STATS = '{"": "** Compaction Stats [default] **", "": "Uptime(secs): 12.5 total, 1.0 interval"}'
 
@@ -236,46 +231,3 @@ def test_unreadable_note_is_quarantined(osds: Osds, store: FakeStore) -> None:
 def test_osd_that_is_down_is_not_queried(osds: Osds, store: FakeStore) -> None:
     with pytest.raises(CommandError, match=r'osd\.0 is down'):
         DeepStatsReader(osds, store).read(osds.info(up=False), 1000.0)
-
-
-STORED_TEXT = as_text(OsdOverrides(3, 7, 1000.0, (Override('rocksdb_perf', None),)))
-
-
-def note_in(store: FakeStore) -> Stored[OsdOverrides]:
-    return Stored(store, 'note', OsdOverrides)
-
-
-@given(
-    st.builds(
-        OsdOverrides,
-        st.integers(0, 1 << 31),
-        st.integers(0, 1 << 32),
-        st.floats(0, 1e10),
-        st.lists(st.builds(Override, st.text(), st.none() | st.text())).map(tuple),
-    )
-)
-def test_a_note_is_read_as_it_was_written(note: OsdOverrides) -> None:
-    store = FakeStore()
-    note_in(store).save(note)
-    assert note_in(store).load() == note
-
-
-@given(st.integers(0, len(STORED_TEXT) - 1))
-def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
-    with pytest.raises(StoredStateError):
-        note_in(FakeStore()).decoded(STORED_TEXT[:length])
-
-
-@pytest.mark.parametrize(
-    'text',
-    [
-        '[]',
-        'null',
-        '{"version": 2}',
-        STORED_TEXT.replace('7', '"7"'),
-        STORED_TEXT.replace('null', '5'),
-    ],
-)
-def test_invalid_answer_is_refused(text: str) -> None:
-    with pytest.raises(StoredStateError):
-        note_in(FakeStore()).decoded(text)

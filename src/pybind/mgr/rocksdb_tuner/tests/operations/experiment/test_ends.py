@@ -95,6 +95,17 @@ def test_worse_arm_is_restored_while_the_others_are_measured(
     assert restored(run)
 
 
+def test_experiment_ends_once_every_arm_was_dropped(run: ExperimentRun) -> None:
+    """In the first block, which concludes nothing else."""
+    run.clients.factors = {SLOW: 3.0}
+    run.begin(plan(('slow',), columns=((1, 4),), blocks=12))
+    state = run.finish()
+    assert (dropped(state), state.arms[0].dropped_after) == (['slow'], 1)
+    assert state.conclusion is not None
+    assert (state.conclusion.answer, state.outcome) == (Answer.NO_GAIN, Outcome.DONE)
+    assert restored(run)
+
+
 # -- failures
 
 

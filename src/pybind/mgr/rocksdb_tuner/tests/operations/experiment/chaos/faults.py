@@ -201,7 +201,7 @@ def measured_in_any_case(patch: Patch, **changes: Any) -> None:
 
 
 def dropped_arms_are_tried_again(patch: Patch) -> None:
-    back = ExperimentMachine._back
+    back = ExperimentMachine._after_leg
     left = ExperimentState.remaining.fget  # type: ignore[attr-defined]
 
     def again(self: Any, state: Any, *args: Any) -> Any:
@@ -212,7 +212,7 @@ def dropped_arms_are_tried_again(patch: Patch) -> None:
     def remaining(state: Any) -> Any:
         return state.arms if state.stage is Stage.CHANGING else left(state)
 
-    patch.attribute(ExperimentMachine, '_back', again)
+    patch.attribute(ExperimentMachine, '_after_leg', again)
     patch.attribute(ExperimentState, 'remaining', property(remaining))
 
 

@@ -237,8 +237,8 @@ MUTANTS = (
     Mutant('its end is recorded otherwise', Rule.RECORDED, faults.recorded_otherwise),
     Mutant('blocks are not counted', Rule.ENDS, faults.blocks_are_not_counted),
     Mutant(
-        'a leg back never ends',
+        'a leg never ends',
         Rule.ENDS,
-        lambda patch: patch.attribute(ExperimentMachine, '_back', lambda _, state, *__: state),
+        lambda patch: patch.attribute(ExperimentMachine, '_after_leg', lambda _, state, *__: state),
     ),
 )
