@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 #: Of src/pybind/mgr/requirements-required.txt, and the module itself.
-ALLOWED = frozenset({'pytest', 'yaml', 'scipy', 'rocksdb_tuner', '__future__'})
+ALLOWED = frozenset({'pytest', 'prettytable', 'yaml', 'scipy', 'rocksdb_tuner', '__future__'})
 #: Tests query instances of these classes for data that only the doubles of the mgr record.
 _WITH_DOUBLES = ('rocksdb_tuner.Module', 'rocksdb_tuner.StandbyModule', 'rocksdb_tuner.module')
 #: Reads files of this repository that are not laid over.

@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from .cli import EXIT_FAILED, main
+try:
+    from .cli import EXIT_FAILED, main
+except ModuleNotFoundError as missing:
+    if missing.name != 'prettytable':
+        raise
+    sys.exit(
+        'python3 -m rocksdb_tuner.offline: requires the Python package prettytable '
+        '(distribution package: python3-prettytable)'
+    )
 
 if __name__ == '__main__':
     try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import zip_longest
 from typing import Any, Generic, Literal, Optional, TypeVar, Union
+
+from prettytable import PrettyTable
 
 from ..units import (
     UNKNOWN,
@@ -21,6 +21,12 @@ from ..units import (
     format_percent,
     format_ratio,
 )
+
+try:
+    from wcwidth import wcswidth
+except ImportError:
+    # prettytable before 1.0, which older distributions ship, has its own function.
+    from prettytable import _str_block_width as wcswidth  # type: ignore[attr-defined, no-redef]
 
 #: The width of all output: that of a terminal, like most of Ceph's.
 WIDTH = 80
@@ -110,19 +116,15 @@ def table(
     cells.insert(0, [column.title for column in columns])
     widths = [max(map(display_width, texts)) for texts in zip(*cells)]
     columns_shown = _fitted(columns, widths, indent)
-    lines = []
-    for row in cells:
-        wrapped = (_wrapped(row[n], widths[n]) for n in columns_shown)
-        for parts in zip_longest(*wrapped, fillvalue=''):
-            aligned = (_aligned(t, widths[n], columns[n]) for n, t in zip(columns_shown, parts))
-            lines.append(' ' * indent + (' ' * _GAP).join(aligned).rstrip())
+    drawn = PrettyTable([cells[0][n] for n in columns_shown], border=False)
+    drawn.left_padding_width, drawn.right_padding_width = 0, _GAP
+    for n in columns_shown:
+        drawn.align[cells[0][n]] = columns[n].align
+    for row in cells[1:]:
+        drawn.add_row(['\n'.join(_wrapped(row[n], widths[n])) for n in columns_shown])
+    lines = [(' ' * indent + line).rstrip() for line in drawn.get_string().split('\n')]
     more = len(found) - len(cells) + 1
     return '\n'.join((*lines, f'... {more:,} more: {rest}') if more else lines)
-
-
-def _aligned(text: str, width: int, column: Column[Any]) -> str:
-    blanks = ' ' * (width - display_width(text))
-    return blanks + text if column.align == 'r' else text + blanks
 
 
 def _fitted(columns: Sequence[Column[Any]], widths: list[int], indent: int) -> Sequence[int]:
@@ -241,14 +243,8 @@ def harmless(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """The display width of a clean ``text``."""
-    return len(text) if text.isascii() else sum(map(_width, text))
-
-
-def _width(character: str) -> int:
-    if unicodedata.category(character) in {'Mn', 'Me'}:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in 'WF' else 1
+    """The display width of a clean ``text``, as prettytable counts it."""
+    return len(text) if text.isascii() else wcswidth(text)
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:

@@ -9,6 +9,7 @@ import ast
 import importlib
 import importlib.util
 import sys
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,8 +108,8 @@ def test_osd_map_change_is_listed_and_parsed(loaded: Loaded) -> None:
 
 
 def test_only_libraries_of_every_release_are_imported() -> None:
-    """`object_format` is in no Pacific, and jsonschema in none."""
-    allowed = {*sys.stdlib_module_names, 'mgr_module', 'tests'}
+    """`object_format` is in no Pacific, and jsonschema in none; wcwidth may be missing."""
+    allowed = {*sys.stdlib_module_names, 'mgr_module', 'prettytable', 'wcwidth', 'tests'}
     imported = {
         name.partition('.')[0]
         for path in PACKAGE.rglob('*.py')
@@ -165,6 +166,24 @@ def test_every_part_of_the_module_is_reachable_from_its_first_import(loaded: Loa
         if not {'tests', 'offline'} & set(path.relative_to(PACKAGE).parts)
     }
     assert {f.removesuffix('.__init__') for f in files} - set(sys.modules) - programs == set()
+
+
+def test_older_prettytable_measures_text_without_wcwidth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    older = types.ModuleType('prettytable')
+    older.PrettyTable = object  # type: ignore[attr-defined]
+    older._str_block_width = lambda text: 7 * len(text)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, 'prettytable', older)
+    monkeypatch.setitem(sys.modules, 'wcwidth', None)
+    path = PACKAGE / 'present/layout.py'
+    spec = importlib.util.spec_from_file_location('rocksdb_tuner.present.layout_under_test', path)
+    assert spec is not None
+    assert spec.loader is not None
+    layout = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, layout)
+    spec.loader.exec_module(layout)
+    assert layout.display_width('ä') == 7
 
 
 @pytest.mark.parametrize(

@@ -465,6 +465,13 @@ def _run_elsewhere(
         )
 
 
+def test_missing_prettytable_is_reported(folder: Path) -> None:
+    done = _run_elsewhere(folder, 'sys.modules["prettytable"] = None;')
+    assert done.returncode == 1
+    assert 'prettytable' in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
 def test_closed_pipe_is_no_visible_error(folder: Path) -> None:
     done = _run_elsewhere(folder, closed=True)
     assert 'Traceback' not in done.stderr
