@@ -53,7 +53,8 @@ def json_schema(name: str, view: View) -> Schema:
     document = {
         '$schema': 'https://json-schema.org/draft/2020-12/schema',
         '$id': f'urn:ceph:rocksdb-tuner:{name}',
-        'title': view.title,
+        # That of a command is its words.
+        'title': view.title or f'ceph rocksdb-tuner {name.replace("-", " ")}',
         **schema,
         **described,
     }

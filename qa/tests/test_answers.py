@@ -126,7 +126,7 @@ AS_JSON = {
     'notes': [0.333333],
     'marks': {'a': 0.333333},
 }
-SCHEMA = json_schema('tree', View('a tree', Tree))
+SCHEMA = json_schema('tree', View(Tree, title='a tree'))
 
 
 def test_answer_is_encoded_by_its_types() -> None:
@@ -185,7 +185,7 @@ def test_schema_refuses_everything_else(name: str, value: Any) -> None:
 )
 def test_list_and_nullable_fields_have_descriptions(kind: Any, value: Any) -> None:
     """An answer need not be a record."""
-    schema = json_schema('leaves', View('leaves', kind, description='All of them.'))
+    schema = json_schema('leaves', View(kind, title='leaves', description='All of them.'))
     assert schema['description'] == 'All of them.'
     jsonschema.validate(value, schema)
     assert not jsonschema.Draft202012Validator(schema).is_valid({})
@@ -193,7 +193,7 @@ def test_list_and_nullable_fields_have_descriptions(kind: Any, value: Any) -> No
 
 def test_tab_has_an_interface_per_record() -> None:
     """TypeScript types match the schema, as far as they can."""
-    assert typescript([View('', Tree)]).partition('| null };\n\n')[2] == (
+    assert typescript([View(Tree)]).partition('| null };\n\n')[2] == (
         '/** A leaf. */\n'
         'export interface Leaf {\n'
         '  /** How much of it is there. */\n'
@@ -256,7 +256,7 @@ def test_two_records_of_the_same_name_are_refused() -> None:
         type('Leaf', (), {'__annotations__': {'size': 'int'}, '__module__': __name__})
     )
     with pytest.raises(TypeError, match='same name'):
-        typescript([View('', Leaf), View('', other)])
+        typescript([View(Leaf), View(other)])
 
 
 @pytest.mark.parametrize('name', sorted(VIEWS))

@@ -7,6 +7,7 @@ from typing import Optional
 
 from ..advise.records import GroupFacts, OsdFacts
 from ..observe.signals import Signals
+from ..present.osd import used_ratio
 from ..present.phrases import options_in_use
 from ..workload.records import Workload, WorkloadClass
 from .exposition import Metric, labeled, metric
@@ -53,6 +54,19 @@ _CLASS_SIGNALS: tuple[tuple[str, str, str, Callable[[Iterable[float]], float]], 
      'Bytes that BlueFS writes to SST files, summed over reporting OSDs.', sum),
     ('device_class_compaction_bytes_per_second', 'compaction_bytes_per_s',
      'Bytes written by compaction, summed over reporting OSDs.', sum),
+)
+#: Metric of an OSD, help, and its value.
+_OTHERS: tuple[tuple[str, str, Callable[[OsdFacts], Optional[float]]], ...] = (
+    ('osd_report_timestamp_seconds', 'Time of the newest report of the OSD that was used.',
+     lambda osd: osd.signals.sampled_s if osd.signals else None),
+    ('osd_restart_pending',
+     '1 if the OSD runs a different option string than the configured one, else 0.',
+     lambda osd: osd.options.pending_restart if osd.options else None),
+    ('osd_db_full_timestamp_seconds', 'Forecast time at which the DB device is full.',
+     lambda osd: _after(osd, osd.forecast.full_in_s) if osd.forecast else None),
+    ('osd_db_full_earliest_timestamp_seconds',
+     'Earliest forecast time at which the DB device is full (90% interval).',
+     lambda osd: _after(osd, osd.forecast.full_earliest_s) if osd.forecast else None),
 )
 # fmt: on
 #: The signals, osd_info, newest report, pending restart, and two of the forecast.
@@ -107,38 +121,13 @@ def osds(osds: Sequence[OsdFacts]) -> Iterable[Metric]:
     )
     for name, signal, text in _OSD_SIGNALS:
         yield _of_osds(name, text, osds, [_read(osd.signals, signal) for osd in osds])
-    yield _of_osds(
-        'osd_report_timestamp_seconds',
-        'Time of the newest report of the OSD that was used.',
-        osds,
-        [o.signals.sampled_s if o.signals else None for o in osds],
-    )
-    yield _of_osds(
-        'osd_restart_pending',
-        '1 if the OSD runs a different option string than the configured one, else 0.',
-        osds,
-        [o.options.pending_restart if o.options else None for o in osds],
-    )
-    yield _of_osds(
-        'osd_db_full_timestamp_seconds',
-        'Forecast time at which the DB device is full.',
-        osds,
-        [_after(o, o.forecast.full_in_s) if o.forecast else None for o in osds],
-    )
-    yield _of_osds(
-        'osd_db_full_earliest_timestamp_seconds',
-        'Earliest forecast time at which the DB device is full (90% interval).',
-        osds,
-        [_after(o, o.forecast.full_earliest_s) if o.forecast else None for o in osds],
-    )
+    for name, text, read in _OTHERS:
+        yield _of_osds(name, text, osds, [read(osd) for osd in osds])
 
 
 def _read(signals: Optional[Signals], name: str) -> Optional[float]:
-    if signals is None:
-        return None
-    if name == 'db_used_ratio':
-        used, total = signals.db_used_bytes, signals.db_total_bytes
-        return None if used is None or not total else used / total
+    if signals is None or name == 'db_used_ratio':
+        return used_ratio(signals)
     value: Optional[float] = getattr(signals, name)
     return value / 1000 if value is not None and name.endswith('_ms') else value
 

@@ -53,39 +53,37 @@ def metrics(snapshot: Snapshot, osd_limit: int) -> tuple[Metric, ...]:
 
 
 def _module(snapshot: Snapshot, omitted_osds: int) -> Iterable[Metric]:
-    sampling = snapshot.sampling
+    sampling, tick_ms = snapshot.sampling, snapshot.sampling.tick_ms
     yield metric('build_info', 'Version of the module.', [labeled(1, version=VERSION)])
     yield states('mode', '1 for the current mode.', [m.value for m in Mode], snapshot.mode.value)
-    yield single('snapshot_timestamp_seconds', 'Time of the last update.', snapshot.taken_s)
-    yield single(
-        'sample_interval_seconds', 'Time between two samples of an OSD.', sampling.interval_s
-    )
-    yield single(
-        'tick_cpu_seconds',
-        'CPU time of a sampling with its share of the evaluations.',
-        None if sampling.tick_ms is None else sampling.tick_ms / 1000,
-    )
-    yield single('osds', 'OSDs known to the module.', len(snapshot.osds))
-    yield single('sampled_osds', 'OSDs with a usable sample.', sampling.osds)
-    yield single(
-        'omitted_osds',
-        'OSDs without per-OSD metrics, because there are more than metrics_osd_limit.',
-        omitted_osds,
-    )
-    yield single(
-        'managers_without_module',
-        'Managers on which the module is not installed.',
-        sum(not manager.has_module for manager in snapshot.managers),
-    )
+    for name, text, value in (
+        ('snapshot_timestamp_seconds', 'Time of the last update.', snapshot.taken_s),
+        ('sample_interval_seconds', 'Time between two samples of an OSD.', sampling.interval_s),
+        (
+            'tick_cpu_seconds',
+            'CPU time of a sampling with its share of the evaluations.',
+            None if tick_ms is None else tick_ms / 1000,
+        ),
+        ('osds', 'OSDs known to the module.', len(snapshot.osds)),
+        ('sampled_osds', 'OSDs with a usable sample.', sampling.osds),
+        (
+            'omitted_osds',
+            'OSDs without per-OSD metrics, because there are more than metrics_osd_limit.',
+            omitted_osds,
+        ),
+        (
+            'managers_without_module',
+            'Managers on which the module is not installed.',
+            sum(not manager.has_module for manager in snapshot.managers),
+        ),
+    ):
+        yield single(name, text, value)
 
 
 def _advice(snapshot: Snapshot) -> Iterable[Metric]:
     severities = Counter(finding.severity for finding in snapshot.findings)
-    yield metric(
-        'findings',
-        'Current findings.',
-        [labeled(severities[s], severity=s.value) for s in Severity],
-    )
+    counts = [labeled(severities[s], severity=s.value) for s in Severity]
+    yield metric('findings', 'Current findings.', counts)
     affected: dict[tuple[str, str], set[int]] = {}
     for finding in snapshot.findings:
         key = (finding.finding_id, finding.severity.value)
@@ -98,12 +96,9 @@ def _advice(snapshot: Snapshot) -> Iterable[Metric]:
             for (finding_id, severity), osds in sorted(affected.items())
         ],
     )
-    kinds = [r.kind for r in snapshot.recommendations]
-    yield metric(
-        'recommendations',
-        'Current recommendations.',
-        [labeled(kinds.count(kind), kind=kind.value) for kind in Kind],
-    )
+    kinds = Counter(r.kind for r in snapshot.recommendations)
+    advised = [labeled(kinds[kind], kind=kind.value) for kind in Kind]
+    yield metric('recommendations', 'Current recommendations.', advised)
     yield metric(
         'decision_info',
         'What to do about a group of OSDs, in the words of `status`.',
@@ -118,20 +113,17 @@ def _rollout(state: Optional[RolloutState]) -> Iterable[Metric]:
     """The current or last rollout; nothing before the first."""
     if state is None:
         return
-    phases = [phase.value for phase in Phase]
+    phases, finished = [phase.value for phase in Phase], osds_finished(state)
     yield states('rollout_phase', '1 for the phase of the last rollout.', phases, state.phase.value)
     yield single('rollout_osds', 'OSDs of the last rollout.', len(state.osds))
-    yield single(
-        'rollout_finished_osds', 'Finished OSDs of the last rollout.', osds_finished(state)
-    )
-    yield single(
-        'rollout_start_timestamp_seconds', 'Start time of the last rollout.', state.started_s
-    )
-    yield single(
-        'rollout_update_timestamp_seconds',
-        'Time of the last progress of the last rollout.',
-        state.updated_s,
-    )
+    yield single('rollout_finished_osds', 'Finished OSDs of the last rollout.', finished)
+    yield from _times('rollout', state.started_s, state.updated_s)
+
+
+def _times(kind: str, started_s: float, updated_s: float) -> Iterable[Metric]:
+    progress = f'Time of the last progress of the last {kind}.'
+    yield single(f'{kind}_start_timestamp_seconds', f'Start time of the last {kind}.', started_s)
+    yield single(f'{kind}_update_timestamp_seconds', progress, updated_s)
 
 
 def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
@@ -144,14 +136,7 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
     )
     changed = len(state.changed)
     yield single('experiment_changed_osds', 'OSDs that run the options of an arm.', changed)
-    yield single(
-        'experiment_start_timestamp_seconds', 'Start time of the last experiment.', state.started_s
-    )
-    yield single(
-        'experiment_update_timestamp_seconds',
-        'Time of the last progress of the last experiment.',
-        state.updated_s,
-    )
+    yield from _times('experiment', state.started_s, state.updated_s)
     gains = {arm.name: arm.percents for arm in state.arms}
     verdicts = {arm.name: arm_verdict(arm, state.request.objective) for arm in state.arms}
     yield metric(

@@ -6,10 +6,11 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional, TextIO
 
+from ..advise.records import Recommendation
 from ..collection.records import Collection
 from ..collection.report import UnreadableError, read_report
 from ..options.verdict import BadQuestionError
@@ -17,6 +18,7 @@ from ..present.advice import findings_named, in_full
 from ..present.osd import detail_of, worst_osds
 from ..present.views import FORMATS, show
 from ..snapshot import Snapshot
+from ..units import natural
 from ..version import VERSION
 from .files import content_of, parse_json
 from .folder import read_folder
@@ -74,11 +76,9 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         if arguments.html is not None:
             _write_page(judgement, arguments.html)
         answer = None if arguments.html is not None else _answer(judgement, arguments)
-    except UnreadableError as error:
-        _complain(error.problems)
-        return EXIT_FAILED
-    except BadQuestionError as error:
-        _complain([str(error)])
+    except (UnreadableError, BadQuestionError) as error:
+        for reason in error.problems if isinstance(error, UnreadableError) else [error]:
+            _write(sys.stderr, f'{PROGRAM}: {reason}')
         return EXIT_FAILED
     for limitation in judgement.snapshot.limitations:
         _write(sys.stderr, f'note: {limitation}')
@@ -151,28 +151,33 @@ def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
         _parser().error('--all goes with "recommend" without an id')
     if command is None:
         return overview(snapshot, output_format)
-    if arguments.all:
-        return show('recommend-all', snapshot, output_format)
     if subject is None:
-        return _shown(command, snapshot, output_format)
+        return _shown('recommend-all' if arguments.all else command, snapshot, output_format)
     if command == 'recommend':
-        return _show(snapshot, subject, output_format)
+        return show('recommend-detail', in_full(_named(snapshot, subject), None), output_format)
     if command == 'findings':
         return show('finding', findings_named(snapshot, subject), output_format)
     if command != 'osd':
         _parser().error(f'"{command}" takes no argument: "{subject}"')
-    number = subject.removeprefix('osd.')
-    if not (number.isascii() and number.isdigit()):
+    number = natural(subject.removeprefix('osd.'))
+    if number is None:
         _parser().error(f'invalid OSD id "{subject}": use "3" or "osd.3"')
-    detail = detail_of(snapshot, int(number), judgement.deep.get(int(number)))
+    detail = detail_of(snapshot, number, judgement.deep.get(number))
     return show('osd-detail', detail, output_format)
+
+
+def _named(snapshot: Snapshot, wanted: str) -> Recommendation:
+    known = {r.recommendation_id: r for r in snapshot.recommendations}
+    if wanted not in known:
+        missing = f'recommendation "{wanted}" does not exist'
+        choices = ', '.join(sorted(known)) or 'none'
+        raise BadQuestionError(errno.ENOENT, f'{missing}; recommendations: {choices}')
+    return known[wanted]
 
 
 def _shown(command: str, snapshot: Snapshot, output_format: str) -> str:
     if command == 'osd':
         return show('osd', worst_osds(snapshot), output_format, everything=True)
-    if command == 'operation':
-        return show('operation', snapshot, output_format)
     return show(command, snapshot.history if command == 'history' else snapshot, output_format)
 
 
@@ -180,23 +185,8 @@ def overview(snapshot: Snapshot, output_format: str) -> str:
     """The output of all default commands."""
     if output_format != 'plain':
         return show('offline', snapshot, output_format)
-    answers = {name: _shown(name, snapshot, output_format) for name in _OVERVIEW}
-    return '\n\n'.join(f'== {name}\n\n{text}' for name, text in answers.items())
-
-
-def _show(snapshot: Snapshot, wanted: str, output_format: str) -> str:
-    known = {r.recommendation_id: r for r in snapshot.recommendations}
-    if wanted not in known:
-        choices = ', '.join(sorted(known)) or 'none'
-        raise BadQuestionError(
-            errno.ENOENT, f'recommendation "{wanted}" does not exist; recommendations: {choices}'
-        )
-    return show('recommend-detail', in_full(known[wanted], None), output_format)
-
-
-def _complain(reasons: Iterable[str]) -> None:
-    for reason in reasons:
-        _write(sys.stderr, f'{PROGRAM}: {reason}')
+    texts = (f'== {name}\n\n{_shown(name, snapshot, output_format)}' for name in _OVERVIEW)
+    return '\n\n'.join(texts)
 
 
 def _write(stream: TextIO, text: str) -> None:

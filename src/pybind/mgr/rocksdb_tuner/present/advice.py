@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ..advise.records import Decision, Finding, Kind, Prediction, Resource, Severity
+from ..advise.records import Decision, Finding, Kind, Resource, Severity
 from ..advise.records import Recommendation as Advice
 from ..advise.usage import at_most
 from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, Weighing, effect_of
@@ -46,6 +46,7 @@ from .layout import (
 from .operations import CanarySoak, canary_soak
 from .phrases import (
     COMMAND,
+    PURPOSES,
     changes_table,
     decision_text,
     finding_text,
@@ -54,7 +55,6 @@ from .phrases import (
     options_or_empty,
     osd_names,
     profile_or_none,
-    purpose,
     severity_mark,
     times_of,
     worst_first,
@@ -303,9 +303,9 @@ def finding(found: Sequence[Finding]) -> str:
 
 _RECOMMENDED: Sequence[Column[Advice]] = (
     # An argument of `apply`, so never shortened.
-    Column('ID', lambda r: r.recommendation_id),
-    Column('KIND', lambda r: r.kind.value),
-    Column('PRIORITY', lambda r: r.priority.value),
+    Column('ID', 'recommendation_id'),
+    Column('KIND', 'kind'),
+    Column('PRIORITY', 'priority'),
     Column('RESTART', lambda r: 'yes' if r.restart_required else 'no'),
     Column('OSDS', lambda r: len(r.osds), 'r'),
 )
@@ -315,12 +315,10 @@ def recommend(snapshot: Snapshot) -> str:
     """Recommended changes, then the decisions of groups without one."""
     found = snapshot.recommendations
     names = {r.decision: f'{r.recommendation_id} for {r.who}' for r in found}
+    decisions = dict.fromkeys((*decisions_of(snapshot), *names))
     return sections(
         table(_RECOMMENDED, found),
-        *(
-            decision_text(d, paragraph(names.get(d, d.who)))
-            for d in dict.fromkeys((*decisions_of(snapshot), *names))
-        ),
+        *(decision_text(d, paragraph(names.get(d, d.who))) for d in decisions),
         f'Details, with commands and undo: {COMMAND} recommend <id>' if found else '',
     )
 
@@ -362,13 +360,12 @@ def _option(r: Advice) -> Optional[str]:
 def _predictions(r: Advice) -> str:
     if not r.predictions:
         return bullets(['No prediction: no published measurement or model applies.'])
-    return joined(*map(_prediction, r.predictions))
-
-
-def _prediction(found: Prediction) -> str:
-    change = format_change_range(found.low_percent, found.high_percent)
+    changes = ((p, format_change_range(p.low_percent, p.high_percent)) for p in r.predictions)
     return joined(
-        paragraph(f'{found.metric}: {change}', 4, '  - '), paragraph(f'Basis: {found.basis}', 4)
+        *(
+            joined(paragraph(f'{p.metric}: {change}', 4, '  - '), paragraph(f'Basis: {p.basis}', 4))
+            for p, change in changes
+        )
     )
 
 
@@ -405,7 +402,7 @@ def _group(assessment: Assessment) -> str:
     others = [w for w in weighing.weighed if w.candidate.origin is not Origin.RUNNING]
     feasible = [w for w in others if not w.infeasible]
     columns: Sequence[Column[Weighed]] = (
-        Column('CANDIDATE', lambda w: w.candidate.name),
+        Column('CANDIDATE', 'candidate.name'),
         Column('GAIN', lambda w: _gain(w, goal), 'r'),
         Column('WORST LOSS', lambda w: _worst(w, goal, bars)[0], 'r'),
         Column('OF', lambda w: _worst(w, goal, bars)[1]),
@@ -444,9 +441,8 @@ def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> Iterable[str]:
 
 def _gain(weighed: Weighed, resource: Resource) -> Optional[str]:
     ratio = weighed.of(resource)
-    if ratio is None:
-        return None
-    return format_effect(*(100 * (1 - end) for end in (ratio.value, ratio.high, ratio.low)))
+    ends = (ratio.value, ratio.high, ratio.low) if ratio else ()
+    return format_effect(*(100 * (1 - end) for end in ends)) if ends else None
 
 
 def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
@@ -464,7 +460,7 @@ def plan(answer: Plan) -> str:
             ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
             ('Who', r.who),
             ('Profile', profile_or_none(r.profile)),
-            ('Purpose', purpose(answer.steps.change.purpose)),
+            ('Purpose', PURPOSES[answer.steps.change.purpose]),
             ('Risk', r.risk.value),
             ('Option', _option(r)),
         ),
@@ -481,7 +477,7 @@ def _compared_with(batch: PlannedBatch) -> Optional[str]:
 
 _BATCHES: Sequence[Column[PlannedBatch]] = (
     Column('BATCH', lambda b: b.number + 1, 'r'),
-    Column('FAILURE DOMAIN', lambda b: str(b.domain or UNKNOWN), omit=1),
+    Column('FAILURE DOMAIN', 'domain', omit=1),
     Column('OSDS IN ORDER', lambda b: ','.join(map(str, b.osds))),
     Column('COMPARED WITH', _compared_with, omit=2),
 )
@@ -489,60 +485,50 @@ _BATCHES: Sequence[Column[PlannedBatch]] = (
 
 def _procedure(r: Advice, planned: Steps) -> Iterable[str]:
     """Order, soak, gates, duration."""
-    batches, least = planned.batches, planned.expected_duration_s
-    most = planned.expected_duration_most_s
+    batches, soak, each = planned.batches, planned.soak.soak.batches, None
+    least, most = planned.expected_duration_s, planned.expected_duration_most_s
     duration = format_duration(least) + (f' to {format_duration(most)}' if most > least else '')
-    kinds = {'unknown' if b.domain is None else b.domain.kind for b in batches}
-    in_batches = format_plural(len(batches), 'batch', 'batches')
-    soak = planned.soak.soak.batches
-    by_hand = not any(command.startswith('ceph orch ') for command in r.commands)
-    watched = soak is not None and len(batches) > 1 and batches[0].watched
+    kinds = ', '.join(sorted({b.domain.kind if b.domain else 'unknown' for b in batches}))
+    number = format_plural(len(batches), 'batch', 'batches')
+    whole = f'{format_plural(len(r.osds), "OSD")}, one at a time, in {number} of at most one'
+    if soak is not None and len(batches) > 1 and batches[0].watched:
+        each = (
+            f'each soaks for {times_of(soak)} and is compared with OSDs that are not changed yet; '
+            f'if inconclusive: {soak.inconclusive.value}'
+        )
     yield titled(
         'Procedure',
         fields(
-            (
-                'OSDs',
-                (
-                    f'{format_plural(len(r.osds), "OSD")}, one at a time, in {in_batches} of '
-                    f'at most one failure domain ({", ".join(sorted(kinds))})'
-                ),
-            ),
+            ('OSDs', f'{whole} failure domain ({kinds})'),
             ('Canary', _canary(r, planned)),
-            (
-                'Batches',
-                f'each soaks for {times_of(soak)} and is compared with OSDs that are not '
-                f'changed yet; if inconclusive: {soak.inconclusive.value}'
-                if soak and watched
-                else None,
-            ),
+            ('Batches', each),
             ('Duration', f'about {duration} without waiting'),
         ),
     )
     yield table(_BATCHES, batches, limit=ROWS, rest='--format json-pretty')
     if r.restart_required:
         yield titled('Before each restart', bullets(GATES))
-        yield titled(
-            'For each OSD',
-            bullets(
-                (
-                    'Set the option for this OSD only, then wait until you restart it with the '
-                    'command named by "operation status": "ceph rocksdb-tuner doctor" shows why no '
-                    'orchestrator does it.'
-                    if by_hand
-                    else 'Set the option for this OSD only, and restart it.',
-                    'Continue once it is up with the new value and all placement groups are clean.',
-                )
-            ),
-        )
+        orchestrated = any(command.startswith('ceph orch ') for command in r.commands)
+        yield titled('For each OSD', bullets((_RESTARTS[orchestrated], _CONTINUES)))
+
+
+#: Whether an orchestrator restarts the OSDs.
+_RESTARTS = {
+    True: 'Set the option for this OSD only, and restart it.',
+    False: (
+        'Set the option for this OSD only, then wait until you restart it with the command named '
+        'by "operation status": "ceph rocksdb-tuner doctor" shows why no orchestrator does it.'
+    ),
+}
+_CONTINUES = 'Continue once it is up with the new value and all placement groups are clean.'
 
 
 def _canary(r: Advice, planned: Steps) -> str:
-    soak = planned.soak.soak
+    soak, canary = planned.soak.soak, f'osd.{r.osds[0]}' if r.osds else ''
     if not r.restart_required or not r.osds:
         return 'none: no OSD restarts'
     if soak.most_s <= 0:
         return 'none: soak_max is 0, so there is no verdict'
-    canary = f'osd.{r.osds[0]}'
     if planned.batches[0].watched_for_crashes:
         return (
             f'{canary}, watched for crashes only, for {format_duration(soak.least_s)}: it is the '

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import itemgetter
 from typing import Annotated, Literal, Optional
 
 from ..judge.arms import Answer, Arm, Conclusion
@@ -300,7 +301,7 @@ def _arm(arm: Arm, objective: str) -> ExperimentArm:
 
 
 _ARMS: Sequence[Column[Arm]] = (
-    Column('ARM', lambda arm: arm.name),
+    Column('ARM', 'name'),
     Column('OSDS', lambda arm: format_ids(arm.osds)),
     Column('PREDICTED', lambda arm: _predicted(arm.predicted)),
 )
@@ -388,7 +389,7 @@ def experiment(state: ExperimentState) -> str:
     arms, request, ended = experiment_of(state).arms, state.request, state.ended
     goal = request.objective
     columns: Sequence[Column[ExperimentArm]] = (
-        Column('ARM', lambda shown: shown.arm.name),
+        Column('ARM', 'arm.name'),
         Column('OSDS', lambda shown: format_ids(shown.arm.osds)),
         Column('VERDICT', lambda shown: shown.verdict and shown.verdict.value),
         Column(
@@ -397,7 +398,12 @@ def experiment(state: ExperimentState) -> str:
         ),
         Column('PREDICTED', lambda shown: _predicted(shown.arm.predicted)),
     )
-    others = [(signal_title(e.signal), one.arm.name, e) for one in arms for e in one.effect]
+    others = [
+        (signal_title(e.signal), one.arm.name, e)
+        for one in arms
+        for e in one.effect
+        if e.signal != goal
+    ]
     return sections(
         fields(
             ('Experiment', state.experiment_id),
@@ -423,9 +429,5 @@ def experiment(state: ExperimentState) -> str:
             ),
         ),
         # The signals that must not get worse.
-        table(_OTHER_SIGNALS, sorted((row for row in others if row[2].signal != goal), key=_names)),
+        table(_OTHER_SIGNALS, sorted(others, key=itemgetter(0, 1))),
     )
-
-
-def _names(row: tuple[str, str, ExperimentEffect]) -> tuple[str, str]:
-    return row[:2]

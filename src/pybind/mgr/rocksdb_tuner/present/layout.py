@@ -45,7 +45,7 @@ _FORMATS = (
     (('bytes_per_s',), format_bytes_rate),
     (('per_s', 'iops'), format_count_rate),
     (('_amp', 'per_client_byte'), format_ratio),
-    (('_busy', 'share', 'confidence'), format_percent),
+    (('_busy', 'share', 'confidence', 'memory_target'), format_percent),
     (('ms',), format_ms),
     (('bytes', 'bytes_avg', 'bytes_per_write_op'), format_bytes),
     (('_s',), format_duration),

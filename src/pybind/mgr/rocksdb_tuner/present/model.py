@@ -26,7 +26,6 @@ from ..units import (
     format_bytes,
     format_count,
     format_duration,
-    format_percent,
     format_ratio,
 )
 from .layout import (
@@ -146,13 +145,14 @@ def _bytes(found: Optional[Estimate]) -> Optional[str]:
 
 def tree(answer: TreeAnswer) -> str:
     """WAL, memory, flushes, levels and amplification."""
-    model = answer.model
-    levels = model.levels.levels[:_LEVELS_SHOWN]
-    profile = ('Profile', answer.profile or 'no known profile')
+    model, profile = answer.model, ('Profile', answer.profile or 'no known profile')
     return sections(
         fields(*_about(answer.situation), profile, *_summary(model)),
         titled('Column families', _families(model.column_families)),
-        titled('Levels of each column family', table(_LEVELS, levels, indent=2)),
+        titled(
+            'Levels of each column family',
+            table(_LEVELS, model.levels.levels[:_LEVELS_SHOWN], indent=2),
+        ),
         titled('DB device', _device(model.db_device) if model.db_device else ''),
         titled('Assumptions', bullets(model.assumptions)),
         'Formulas and sources: --format json-pretty.',
@@ -171,23 +171,28 @@ def _about(situation: Situation) -> Sequence[tuple[str, Optional[str]]]:
 
 def _summary(model: TreeModel) -> Iterable[tuple[str, Optional[str]]]:
     wal, memtables, levels, found = model.wal, model.memtables, model.levels, model.amplification
-    room = f'{"fits" if wal.fits_device else "does NOT fit"} its {shown(wal, "device_total_bytes")}'
-    on_device = f'{estimated(wal.device_bytes, format_bytes)} on the device'
-    text = joined(
-        f'{_LIMITED[wal.limited_by]} {format_bytes(wal.limit_bytes)}, {on_device}',
-        None if wal.fits_device is None else room,
-        None if wal.fill_s is None else f'full in {format_duration(wal.fill_s)}',
-        by='; ',
+    fits, by = 'fits' if wal.fits_device else 'does NOT fit', memtables.bounded_by
+    yield (
+        'WAL',
+        joined(
+            f'{_LIMITED[wal.limited_by]} {format_bytes(wal.limit_bytes)}, '
+            f'{estimated(wal.device_bytes, format_bytes)} on the device',
+            None if wal.fits_device is None else f'{fits} its {shown(wal, "device_total_bytes")}',
+            None if wal.fill_s is None else f'full in {format_duration(wal.fill_s)}',
+            by='; ',
+        ),
     )
-    yield 'WAL', text
-    share, by = memtables.share_of_memory_target, memtables.bounded_by
-    text = joined(
-        f'at most {estimated(memtables.bounded_bytes, format_bytes)}, bounded by {by}',
-        None if share is None else f'{format_percent(share)} of the memory target',
-        by='; ',
-    )
+    share = filled('{share_of_memory_target} of the memory target', memtables)
     by_number = f' ({format_bytes(memtables.ceiling_bytes)} by their number alone)'
-    yield 'Memtables', text + ('' if by == 'max_write_buffer_number' else by_number)
+    yield (
+        'Memtables',
+        joined(
+            f'at most {estimated(memtables.bounded_bytes, format_bytes)}, bounded by {by}',
+            None if memtables.share_of_memory_target is None else share,
+            by='; ',
+        )
+        + ('' if by == 'max_write_buffer_number' else by_number),
+    )
     size = f'{format_bytes(levels.level0_bytes)}: {format_ratio(levels.level0_to_level1)}'
     yield 'Level 0', f'{levels.level0_files} files, {size} of level 1'
     jobs = 'at most {background_flushes} concurrent flushes, {background_compactions} compactions'

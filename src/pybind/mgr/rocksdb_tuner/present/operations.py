@@ -53,6 +53,7 @@ from .experiment import Experiment, experiment, experiment_of
 from .layout import Column, fields, joined, paragraph, sections, table, titled
 from .phrases import (
     COMMAND,
+    PURPOSES,
     flushes_in,
     ids_if_short,
     option_value,
@@ -60,7 +61,6 @@ from .phrases import (
     osds_finished,
     phase_of,
     progress_of,
-    purpose,
     times_of,
     track_record_line,
 )
@@ -387,10 +387,8 @@ def _step_of(state: Union[RolloutState, ExperimentState]) -> str:
     if watched is not None:
         return f'the verdict on batch {watched.number + 1}, {_soaked(state, watched)}'
     if unmeasured is not None:
-        return (
-            f'the baseline of osd.{format_ids(unmeasured.osds)}, after '
-            f'{format_duration(state.baseline_s)} of {format_duration(unmeasured.baseline_s)}'
-        )
+        measured, needed = map(format_duration, (state.baseline_s, unmeasured.baseline_s))
+        return f'the baseline of osd.{format_ids(unmeasured.osds)}, after {measured} of {needed}'
     if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
         return f'osd.{state.request.order[0]} to be changed'
     if state.stage is Phase.COLLAPSING:
@@ -405,12 +403,12 @@ def _soaked(state: RolloutState, batch: PlannedBatch) -> str:
 
 def _waiting(reason: str) -> str:
     """What ends a wait that requires no operator action."""
+    hint = f'{remedy_for(reason) or "it continues by itself after that"};'
     if reason == NOT_ALLOWED:
-        return f'"{COMMAND} mode recommend" continues it, {_ABORT} ends it'
+        hint = f'"{COMMAND} mode recommend" continues it,'
     if reason.startswith(SLOW_WRITES):
-        return f'{_RESUME} accepts the current latency, {_ABORT} ends it'
-    hint = remedy_for(reason) or 'it continues by itself after that'
-    return f'{hint}; {_ABORT} ends it'
+        hint = f'{_RESUME} accepts the current latency,'
+    return f'{hint} {_ABORT} ends it'
 
 
 def operation(snapshot: Snapshot) -> str:
@@ -454,7 +452,7 @@ def _rollout(state: RolloutState) -> str:
             ('Who', request.who),
             ('Option', request.option),
             ('Started by', request.actor),
-            ('Purpose', purpose(request.purpose)),
+            ('Purpose', PURPOSES[request.purpose]),
             ('Phase', phase_of(state)),
             ('Paused', state.paused_reason),
             ('Failure', state.failure),
@@ -567,9 +565,8 @@ def _change_line(record: HistoryRecord) -> str:
     if changes is None:
         text = f'from {options_or_empty(before)} to {options_or_empty(after)}'
     elif changes:
-        text = ', '.join(
-            f'{c.option}={option_value(c.value_from)}->{option_value(c.value_to)}' for c in changes
-        )
+        values = ((c.option, option_value(c.value_from), option_value(c.value_to)) for c in changes)
+        text = ', '.join(f'{option}={old}->{new}' for option, old, new in values)
     return f'{text}, in {ANNEX}' if record.option == ANNEX else text
 
 
@@ -580,14 +577,14 @@ def _change_of_size(osd: OsdCompaction) -> Optional[str]:
 
 
 _COMPACTED: Sequence[Column[OsdCompaction]] = (
-    Column('OSD', lambda o: o.osd_id, 'r'),
-    Column('HOST', lambda o: o.host),
-    Column('FAILURE DOMAIN', lambda o: str(o.domain or UNKNOWN)),
-    Column('STEP', lambda o: o.step.value),
-    Column('DB BEFORE', lambda o: format_bytes(o.used_before_bytes), 'r'),
-    Column('AFTER', lambda o: format_bytes(o.used_after_bytes), 'r'),
+    Column('OSD', 'osd_id', 'r'),
+    Column('HOST', 'host'),
+    Column('FAILURE DOMAIN', 'domain'),
+    Column('STEP', 'step'),
+    Column('DB BEFORE', 'used_before_bytes', 'r'),
+    Column('AFTER', 'used_after_bytes', 'r'),
     Column('CHANGE', _change_of_size, 'r'),
-    Column('LATENCY', lambda o: format_ms(o.latency_ms), 'r'),
+    Column('LATENCY', 'latency_ms', 'r'),
 )
 
 
@@ -613,10 +610,10 @@ def _campaign(state: CampaignState, waits_for: Optional[str]) -> str:
 #: The plan shows this many OSDs, so that it fits a screen.
 OSDS_SHOWN = 10
 _TO_COMPACT: Sequence[Column[PlannedOsd]] = (
-    Column('OSD', lambda o: o.osd_id, 'r'),
-    Column('HOST', lambda o: o.host, omit=1),
-    Column('DB USED', lambda o: format_bytes(o.bytes), 'r'),
-    Column('FREE', lambda o: format_bytes(o.free_bytes), 'r'),
+    Column('OSD', 'osd_id', 'r'),
+    Column('HOST', 'host', omit=1),
+    Column('DB USED', 'bytes', 'r'),
+    Column('FREE', 'free_bytes', 'r'),
     Column('SKIPPED', lambda o: o.skipped or ''),
 )
 

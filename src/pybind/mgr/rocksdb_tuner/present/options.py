@@ -15,7 +15,7 @@ from ..options.effective import as_read_by
 from ..options.syntax import OptionSyntaxError, parse
 from ..options.verdict import ReleaseVerdict, Verdict
 from ..units import UNKNOWN, format_change, format_plural
-from .layout import Column, bullets, fields, joined, paragraph, sections, table, titled
+from .layout import Column, bullets, fields, filled, joined, paragraph, sections, table, titled
 from .phrases import COMMAND, SEVERITY_MARKS, options_or_empty, osd_names
 
 Info = Union[OptionInfo, RelatedOption]
@@ -88,11 +88,11 @@ def _type(info: Info) -> str:
 
 
 _OPTIONS: Sequence[Column[Info]] = (
-    Column('OPTION', lambda info: info.name),
+    Column('OPTION', 'name'),
     Column('FOR', lambda info: info.scope if isinstance(info, OptionInfo) else 'osd', omit=1),
     Column('TYPE', _type, omit=3),
-    Column('DANGER', lambda info: info.danger.level if info.danger else None, omit=2),
-    Column('DESCRIPTION', lambda info: info.meaning, omit=4),
+    Column('DANGER', 'danger.level', omit=2),
+    Column('DESCRIPTION', 'meaning', omit=4),
 )
 
 
@@ -103,43 +103,35 @@ def option_list(options: Sequence[Info]) -> str:
 
 def explain(info: Info) -> str:
     """An option of the string, or one of Ceph, in full."""
-    of_string = isinstance(info, OptionInfo)
     danger = f'{info.danger.level}: {info.danger.why}' if info.danger else None
+    use: Sequence[tuple[str, Optional[str]]]
+    if isinstance(info, OptionInfo):
+        scope, defaults = _SCOPES.get(info.scope, info.scope), _defaults(info)
+        use = tuple(_use(info))
+    else:
+        scope, defaults = 'the OSD, outside the option string', _ceph_defaults(info)
+        use = (('Takes effect', _TAKES_EFFECT[info.takes_effect]),)
     return sections(
         fields(
             ('Option', info.name),
-            (
-                'For',
-                _SCOPES.get(info.scope, info.scope)
-                if of_string
-                else 'the OSD, outside the option string',
-            ),
+            ('For', scope),
             ('Type', _type(info) + (f' of {info.unit}' if info.unit else '')),
             ('Description', info.meaning),
             ('Change it', info.change_when),
             ('Leave it', info.leave_when),
             *(_limits(info) if isinstance(info, OptionInfo) else ()),
             ('Danger', danger),
-            *(
-                _use(info)
-                if isinstance(info, OptionInfo)
-                else [('Takes effect', _TAKES_EFFECT[info.takes_effect])]
-            ),
+            *use,
             ('Source', info.source),
         ),
-        *(_defaults(info) if isinstance(info, OptionInfo) else [_ceph_defaults(info)]),
+        defaults,
     )
 
 
 def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
     if info.choices:
-        yield (
-            'Values',
-            ', '.join(
-                c.name if c.starts else f'{c.name} (an OSD does not start with it)'
-                for c in info.choices
-            ),
-        )
+        refused = ' (an OSD does not start with it)'
+        yield 'Values', ', '.join(c.name + ('' if c.starts else refused) for c in info.choices)
     if info.bounds:
         ends = (info.bounds.minimum, info.bounds.maximum)
         yield 'Moved into', ' to '.join(UNKNOWN if e is None else info.spelled(e) for e in ends)
@@ -162,21 +154,19 @@ def _versions_by_default(member: Member) -> str:
 
 
 _MEMBERS: Sequence[Column[Member]] = (
-    Column('MEMBER', lambda member: member.name),
+    Column('MEMBER', 'name'),
     Column('TYPE', lambda member: member.value_type.value if member.value_type else 'ignored'),
     Column('DEFAULT', _versions_by_default),
 )
 
 
-def _defaults(info: OptionInfo) -> Sequence[str]:
+def _defaults(info: OptionInfo) -> str:
     rows = (
         (f'RocksDB {version}', facts.default or UNKNOWN, facts.no_effect or '')
         for version, facts in info.versions.items()
     )
-    return (
-        table(_texts('IN', 'DEFAULT', 'NO EFFECT'), rows),
-        titled('Members', table(_MEMBERS, info.members, indent=2)),
-    )
+    members = titled('Members', table(_MEMBERS, info.members, indent=2))
+    return sections(table(_texts('IN', 'DEFAULT', 'NO EFFECT'), rows), members)
 
 
 def _ceph_defaults(info: RelatedOption) -> str:
@@ -189,30 +179,24 @@ def _ceph_defaults(info: RelatedOption) -> str:
 
 def comparison(compared: Comparison) -> str:
     """The differences between two option strings, and an explanation of each."""
-    release = compared.release
     head = fields(
         ('From', compared.side_from.name),
         ('To', compared.side_to.name),
-        ('Release', f'{release.label}, RocksDB {release.rocksdb_version}'),
+        ('Release', filled('{release.label}, RocksDB {release.rocksdb_version}', compared)),
     )
     if not compared.changes:
         return sections(head, 'No difference: both result in the same effective options.')
     columns: Sequence[Column[OptionChange]] = (
-        Column('OPTION', lambda c: c.option),
+        Column('OPTION', 'option'),
         Column('FROM', lambda c: _value(c.written_from, c.effective_from)),
         Column('TO', lambda c: _value(c.written_to, c.effective_to)),
     )
-    untold = [
-        f'{name[:1].upper()}{name[1:]}: {what}'
-        for names, what in (
-            (compared.refused, 'OSDs do not start with it.'),
-            (compared.not_judged, 'cannot determine whether an OSD starts with it.'),
-        )
-        for name in names
-    ]
+    unknown = 'cannot determine whether an OSD starts with it.'
+    untold = [f'{name}: OSDs do not start with it.' for name in compared.refused]
+    untold += [f'{name}: {unknown}' for name in compared.not_judged]
     return sections(
         head,
-        bullets(untold),
+        bullets(f'{text[:1].upper()}{text[1:]}' for text in untold),
         table(columns, compared.changes),
         titled('Why', bullets(map(_reason, compared.changes))),
     )
@@ -237,29 +221,27 @@ def _reason(change: OptionChange) -> str:
 
 
 _SUPERSEDED_MARK = '*'
+
+
+def _profile_name(p: Profile) -> str:
+    mark = '' if p.superseded is None else _SUPERSEDED_MARK
+    return f'{p.name}{mark} (custom)' if p.own else p.name + mark
+
+
 _PROFILES: Sequence[Column[Profile]] = (
-    Column(
-        'NAME',
-        lambda p: (
-            p.name
-            + ('' if p.superseded is None else _SUPERSEDED_MARK)
-            + (' (custom)' if p.own else '')
-        ),
-    ),
+    Column('NAME', _profile_name),
     Column('DEFAULT OF', lambda p: ', '.join(p.release_defaults) or UNKNOWN, omit=1),
     Column('SUITS', lambda p: ', '.join(w.value for w in p.workloads) or UNKNOWN),
-    Column('TITLE', lambda p: p.title, omit=2),
+    Column('TITLE', 'title', omit=2),
 )
 
 
 def profile_list(profiles: Sequence[Profile]) -> str:
     """All profiles, the best-tested first."""
-    note = (
-        f'{_SUPERSEDED_MARK} superseded, some only on newer releases: '
-        f'see "{COMMAND} profile show <name>"'
-    )
+    see = f'see "{COMMAND} profile show <name>"'
+    note = paragraph(f'{_SUPERSEDED_MARK} superseded, some only on newer releases: {see}')
     superseded = any(p.superseded is not None for p in profiles)
-    return sections(table(_PROFILES, profiles), paragraph(note) if superseded else '')
+    return sections(table(_PROFILES, profiles), note if superseded else '')
 
 
 def profile(shown: Profile) -> str:

@@ -65,7 +65,7 @@ from .phrases import (
     SEVERITIES,
     UNNAMED_OPTIONS,
     changes_table,
-    common_domain,
+    common,
     estimated,
     measured_value,
     nothing_known,
@@ -82,21 +82,9 @@ from .phrases import (
 
 _PLACE = InPlace('osd_id', 'host', 'device_class', 'up')
 _SIGNALS_OF_A_ROW = (
-    'kv_sync_ms',
-    'kv_sync_busy',
-    'commit_ms',
-    'write_iops',
-    'read_iops',
-    'write_bytes_avg',
-    'wal_bytes_per_s',
-    'sst_bytes_per_s',
-    'compaction_bytes_per_s',
-    'compaction_source',
-    'db_write_amp',
-    'db_device_shared',
-    'db_used_bytes',
-    'db_total_bytes',
-    'slow_used_bytes',
+    *('kv_sync_ms', 'kv_sync_busy', 'commit_ms', 'write_iops', 'read_iops', 'write_bytes_avg'),
+    *('wal_bytes_per_s', 'sst_bytes_per_s', 'compaction_bytes_per_s', 'compaction_source'),
+    *('db_write_amp', 'db_device_shared', 'db_used_bytes', 'db_total_bytes', 'slow_used_bytes'),
 )
 _Values = tuple[Optional[Amount], ...]
 _SampleAge = Annotated[Optional[Amount], 'Age of the newest sample, in seconds.']
@@ -565,7 +553,9 @@ def osds(snapshot: Snapshot, *, everything: bool = False) -> str:
     rows = snapshot.osds
     if not rows:
         return nothing_known(snapshot.mode)
-    domain = common_domain(facts.info.host for facts in rows)
+    # Such as ".example.com".
+    hosts = (f.info.host.partition('.') for f in rows if f.info.host is not None)
+    domain = common(dot + domain if name else '' for name, dot, domain in hosts) or ''
     columns: Sequence[Column[OsdFacts]] = (
         Column('ID', 'info.osd_id', 'r'),
         Column('HOST', lambda f: (f.info.host or UNKNOWN)[: -len(domain) or None], omit=1),

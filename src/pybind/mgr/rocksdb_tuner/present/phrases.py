@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional, Union
 
-from ..advise.limit import limited_by
-from ..advise.records import Decision, Finding, Limit, OsdFacts, Severity
+from ..advise.records import Decision, Finding, OsdFacts, Severity
 from ..judge.records import SoakPlan
 from ..lsm.records import Estimate
 from ..notes import OsdId
@@ -33,7 +32,7 @@ from ..units import (
     format_plural,
 )
 from ..workload.records import Workload, WorkloadClass
-from .layout import Column, joined, paragraph, shell_command, table, titled
+from .layout import Column, joined, paragraph, shell_command, table
 
 #: The prefix of all commands.
 COMMAND = 'ceph rocksdb-tuner'
@@ -50,6 +49,11 @@ SEVERITIES = tuple(Severity)
 SEVERITY_MARKS = {'error': '[ERR]', 'warning': '[WRN]', 'info': '[INF]'}
 _PHASES_OF_FINISHED_OSDS = frozenset({Phase.DONE, Phase.ROLLED_BACK})
 
+#: What a change requires of the canary.
+PURPOSES = {
+    Purpose.GAIN: 'gain: the canary must improve',
+    Purpose.SAFETY: 'safety: the canary must not regress',
+}
 #: By unit; a value with any other unit is printed as is.
 _FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
     'bytes': format_bytes,
@@ -94,7 +98,7 @@ class OptionsInUse:
     ) -> Annotated[
         Optional[str], 'Profile that all of them run; null if they differ or match no profile.'
     ]:
-        return _common(variant.profile for variant in self.variants)
+        return common(variant.profile for variant in self.variants)
 
     @property
     def source(
@@ -102,7 +106,7 @@ class OptionsInUse:
     ) -> Annotated[
         Optional[str], 'Source of the options of all OSDs; null if it differs or is unknown.'
     ]:
-        return _common(variant.source for variant in self.variants)
+        return common(variant.source for variant in self.variants)
 
 
 def options_in_use(osds: Iterable[OsdFacts]) -> OptionsInUse:
@@ -119,16 +123,10 @@ def options_in_use(osds: Iterable[OsdFacts]) -> OptionsInUse:
     )
 
 
-def _common(values: Iterable[Optional[str]]) -> Optional[str]:
+def common(values: Iterable[Optional[str]]) -> Optional[str]:
     """The only value; None if there are several."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
-
-
-def common_domain(hosts: Iterable[Optional[str]]) -> str:
-    """The common domain of host names (".example.com"), or ""."""
-    split = (host.partition('.') for host in hosts if host is not None)
-    return _common(dot + domain if name else '' for name, dot, domain in split) or ''
 
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
@@ -187,14 +185,6 @@ def decision_text(decision: Decision, title: str) -> str:
     return joined(title, *(paragraph(text, 11, f'  {label}:') for label, text in shown if text))
 
 
-def limits_of(groups: Iterable[tuple[str, Limit]]) -> str:
-    """The limiting resource of each group."""
-    texts = ((who, limited_by(limit)) for who, limit in groups)
-    return titled(
-        'Limited by', joined(*(paragraph(text, 4, f'  {who}: ') for who, text in texts if text))
-    )
-
-
 def workload_cells(found: Optional[Workload]) -> tuple[str, str]:
     """Class and confidence."""
     if found is None or found.workload_class is WorkloadClass.UNKNOWN:
@@ -240,7 +230,7 @@ def finding_text(finding: Finding) -> str:
 def changes_table(changes: Sequence[OptionDifference], before: str, after: str) -> str:
     """Option by option; ``before`` and ``after`` are the titles of the two sides."""
     columns: Sequence[Column[OptionDifference]] = (
-        Column('OPTION', lambda c: c.option),
+        Column('OPTION', 'option'),
         Column(before, lambda c: option_value(c.value_from)),
         Column(after, lambda c: option_value(c.value_to)),
     )
@@ -251,13 +241,6 @@ def option_value(value: Optional[str]) -> str:
     """The value of an option; None if it is not in the string."""
     # Not a dash, which means unknown.
     return '(unset)' if value is None else options_or_empty(value)
-
-
-def purpose(of_change: Purpose) -> str:
-    """The purpose of a change and what it requires of the canary."""
-    if of_change is Purpose.GAIN:
-        return 'gain: the canary must improve'
-    return 'safety: the canary must not regress'
 
 
 def times_of(soak: SoakPlan, judged: bool = True) -> str:
@@ -287,9 +270,7 @@ def phase_of(state: Union[RolloutState, CampaignState]) -> str:
 
 def osds_finished(state: RolloutState) -> int:
     """The number of OSDs that a rollout or rollback has finished."""
-    return sum(
-        len(batch.osds) for batch in batches(state) if batch.phase in _PHASES_OF_FINISHED_OSDS
-    )
+    return sum(len(b.osds) for b in batches(state) if b.phase in _PHASES_OF_FINISHED_OSDS)
 
 
 def progress_of(state: RolloutState) -> str:
@@ -304,7 +285,7 @@ def track_record_line(record: TrackRecord) -> str:
     if not record.compared:
         after = f' after {format_plural(record.changes, "change")}' if record.changes else ''
         return f'no predictions compared with measurements yet{after}'
-    score, naive = record.interval_score, record.naive_interval_score
+    score, naive, missed = record.interval_score, record.naive_interval_score, record.not_compared
     return joined(
         f'{record.right} of {format_plural(record.compared, "prediction")} right',
         f'{record.direction} in direction only' if record.direction else '',
@@ -312,9 +293,7 @@ def track_record_line(record: TrackRecord) -> str:
         ''
         if score is None or naive is None
         else f'interval score {score:.0f}, compared with {naive:.0f} for a forecast of no change',
-        f'{format_plural(record.not_compared, "change")} without a comparison'
-        if record.not_compared
-        else '',
+        f'{format_plural(missed, "change")} without a comparison' if missed else '',
         by=', ',
     )
 

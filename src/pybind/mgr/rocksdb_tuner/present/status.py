@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
+from ..advise.limit import limited_by
 from ..advise.records import Decision, Finding, GroupFacts, Limit, Severity
 from ..doctor import DoctorCheck
 from ..notes import AsTime, Count, InPlace, Named, Picked
@@ -21,7 +22,7 @@ from ..workload.records import UNKNOWN_WORKLOAD, Workload
 from .advice import Recommendation, findings_of, recommendations_of
 from .decisions import decisions_of
 from .experiment import summary_of
-from .layout import Column, fields, joined, paragraph, sections, table
+from .layout import Column, fields, joined, paragraph, sections, table, titled
 from .operations import OperationSummary, operation_summary_of
 from .osd import OsdRow, Workloads, rows_of, workloads_of
 from .phrases import (
@@ -30,7 +31,6 @@ from .phrases import (
     UNNAMED_OPTIONS,
     OptionsInUse,
     decision_text,
-    limits_of,
     nothing_known,
     options_in_use,
     osd_names,
@@ -261,7 +261,16 @@ def _groups(snapshot: Snapshot, told: Sequence[Optional[Limit]]) -> str:
         if in_no_group
         else '',
         pending_note(options_in_use(snapshot.osds).pending_restart),
-        limits_of((g.who, g.limit) for g in snapshot.groups if g.limit not in told),
+        titled(
+            'Limited by',
+            joined(
+                *(
+                    paragraph(limited_by(group.limit), 4, f'  {group.who}: ')
+                    for group in snapshot.groups
+                    if group.limit not in told and limited_by(group.limit)
+                )
+            ),
+        ),
     )
 
 

@@ -53,6 +53,14 @@ def endpoint() -> Iterator[MetricsEndpoint]:
     made.close()
 
 
+@pytest.fixture
+def address(endpoint: MetricsEndpoint) -> Address:
+    """Where it listens."""
+    found = free_address()
+    endpoint.follow(found)
+    return found
+
+
 def ask(
     address: Address, path: str = '/metrics', method: str = 'GET'
 ) -> tuple[HTTPResponse, bytes]:
@@ -96,20 +104,14 @@ def test_scrape_gets_the_text_with_the_content_type_of_the_format(
     ],
 )
 def test_only_get_of_one_path_is_allowed(
-    endpoint: MetricsEndpoint, method: str, path: str, status: int
+    address: Address, method: str, path: str, status: int
 ) -> None:
-    address = free_address()
-    endpoint.follow(address)
     response, body = ask(address, path, method)
     assert response.status == status
     assert TEXT.encode() not in body
 
 
-def test_invalid_http_request_is_refused_and_the_next_one_answered(
-    endpoint: MetricsEndpoint,
-) -> None:
-    address = free_address()
-    endpoint.follow(address)
+def test_invalid_http_request_is_refused_and_the_next_one_answered(address: Address) -> None:
     with socket.create_connection(address, timeout=20) as raw:
         raw.sendall(b'\x00\xff nonsense \x01\r\n\r\n')
         assert b'400' in raw.recv(4096)
@@ -200,11 +202,9 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def test_thirty_two_slow_clients_do_not_block_a_scraper(
-    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
+    address: Address, sockets: Callable[[Address], socket.socket]
 ) -> None:
     """A byte each every now and then, for ever, and never a whole request."""
-    address = free_address()
-    endpoint.follow(address)
     tricklers = [sockets(address) for _ in range(32)]
     ended = threading.Event()
 
@@ -246,10 +246,8 @@ def test_stalled_readers_do_not_block_a_scraper(
 
 
 def test_newest_connection_replaces_the_oldest_at_the_limit(
-    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
+    address: Address, sockets: Callable[[Address], socket.socket]
 ) -> None:
-    address = free_address()
-    endpoint.follow(address)
     idle = [sockets(address) for _ in range(MAX_CONNECTIONS)]
     assert ask(address)[0].status == 200
     assert is_closed(idle[0])
@@ -283,11 +281,9 @@ def is_readable(connection: socket.socket, wait_s: float) -> bool:
 
 @pytest.mark.parametrize('header_bytes', [1 << 10, 1 << 16])
 def test_endless_request_is_refused_by_its_size(
-    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket], header_bytes: int
+    address: Address, sockets: Callable[[Address], socket.socket], header_bytes: int
 ) -> None:
     """Whether it is one header or a hundred."""
-    address = free_address()
-    endpoint.follow(address)
     connection = sockets(address)
     headers = (b'X: ' + b'x' * header_bytes + b'\r\n') * ((1 << 17) // header_bytes)
     with contextlib.suppress(OSError):
@@ -323,23 +319,19 @@ def test_threads_are_limited_while_the_text_is_written(
     [(b'GET http://[ HTTP/1.0', b' 400 '), (b'GET ' + b'/' * 12000 + b' HTTP/1.0', b' 404 ')],
 )
 def test_invalid_path_is_refused(
-    endpoint: MetricsEndpoint,
+    address: Address,
     sockets: Callable[[Address], socket.socket],
     request_line: bytes,
     status: bytes,
 ) -> None:
-    address = free_address()
-    endpoint.follow(address)
     connection = sockets(address)
     connection.sendall(request_line + b'\r\n\r\n')
     assert status in connection.recv(4096)
 
 
 def test_request_in_pieces_is_answered(
-    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
+    address: Address, sockets: Callable[[Address], socket.socket]
 ) -> None:
-    address = free_address()
-    endpoint.follow(address)
     connection = sockets(address)
     for piece in (b'GET /met', b'rics HTTP/1.0\r', b'\n\r', b'\n'):
         connection.sendall(piece)
