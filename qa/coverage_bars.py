@@ -33,7 +33,7 @@ ROLLOUT_MACHINE = (
     *('machine', 'rollback', 'collapse', 'admission', 'osd_step', 'records', 'rules', 'soak'),
     *('announce', 'recording'),
 )
-COMPACTION_MACHINE = ('machine', 'plan', 'records', 'rules')
+COMPACTION_MACHINE = ('machine', 'plan', 'records')
 EXPERIMENT_MACHINE = ('machine', 'records')
 BARS = (
     Bar('options', 100, ('options/*',)),

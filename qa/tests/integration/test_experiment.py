@@ -32,7 +32,6 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdBefore,
     OsdProgress,
     OsdStep,
-    in_flight,
 )
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 
@@ -200,7 +199,7 @@ def come_to(
 
 def changes_an_osd(state: ExperimentState) -> bool:
     """Whether an OSD after the first is being restarted for its arm."""
-    flying = None if state.leg is None else in_flight(state.leg)
+    flying = None if state.leg is None else state.leg.in_flight
     return (
         state.stage is Stage.CHANGING
         and flying is not None

@@ -80,17 +80,20 @@ class Tuner:
         self.current = CurrentSettings(
             read_settings, read_mode or (lambda: read_settings().mode), self.steps
         )
+        profiles = CustomProfiles(store)
         self.operations = OperationControl(
-            cluster, store, self.steps, self.current, clock=wall_clock, monotonic=monotonic
+            cluster,
+            store,
+            self.steps,
+            self.current,
+            clock=wall_clock,
+            monotonic=monotonic,
+            remember=lambda state: remember(state, cluster.fsid(), profiles),
         )
         self.sampler = Sampler(cluster, self.steps, self.operations.record)
         self.cluster_state = ClusterState(cluster, self.steps)
         self.permissions = Permissions(
             cluster, self.steps, self.current, self.sampler, known_release=unknown is None
-        )
-        profiles = CustomProfiles(store)
-        self.operations.experiment.on_winner = lambda state: remember(
-            state, cluster.fsid(), profiles
         )
         self.auto_apply = AutoApply(self.operations, cluster, monotonic)
         self.evaluation = Evaluation(

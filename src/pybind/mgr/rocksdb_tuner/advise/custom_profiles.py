@@ -18,8 +18,7 @@ from ..kinds import Only
 from ..mgr.protocols import Store
 from ..options.releases import known_releases
 from ..options.verdict import BadQuestionError, judge
-from ..store.codec import OMITTABLE, decode
-from ..store.errors import StoredStateError
+from ..store.codec import OMITTABLE, StoredStateError, decode
 from ..store.stored import Stored
 from .profiles import DEFAULT, Hardware, Profile, Provenance, UnknownProfileError, profiles
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..kinds import fields_of
-from ..store.codec import as_json, decode, encode, encode_field
-from ..store.errors import StoredStateError
+from ..store.codec import StoredStateError, as_json, decode, encode, encode_field
 from ..version import VERSION as MODULE_VERSION
 from .anonymous import anonymous as without_names
 from .records import Collection

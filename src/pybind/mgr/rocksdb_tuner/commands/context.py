@@ -15,7 +15,7 @@ from ..advise.cohort import first_remove
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.records import OsdFacts, Recommendation
 from ..mgr.protocols import CommandError
-from ..operations.errors import OperationRefused
+from ..operations.phases import OperationRefused
 from ..options.verdict import BadQuestionError
 from ..plan.entries import reaches
 from ..requests import BusyError

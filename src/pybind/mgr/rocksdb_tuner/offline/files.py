@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple, NoReturn, Optional, TypeVar
 
 from ..collection.report import UnreadableError
-from ..store.codec import decode, encode
-from ..store.errors import StoredStateError
+from ..store.codec import StoredStateError, decode, encode
 
 #: Command that prints a file, by its name without OSD id, time and extension; ``N`` is the id.
 COMMANDS = {

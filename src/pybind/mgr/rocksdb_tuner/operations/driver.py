@@ -5,8 +5,6 @@ previous options are stored, and what restores them can be repeated.
 
 Each kind supplies a pure state machine, how it observes the cluster, what its actions do, and
 where its state is stored.
-
-Isolates an operation from failures in verdicts and announcements.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ from typing import ClassVar, Generic, Optional, Protocol, TypeVar
 from ..mgr.protocols import Announcements, CommandError, OsdCommands, Upgrades
 from ..mgr.records import DaemonVersions
 from .announce import Announcer, Texts
-from .errors import OperationRefused
-from .phases import ActionT, StateT, Step
+from .gates import NOT_ALLOWED
+from .phases import ActionT, OperationRefused, Permission, StateT, Step
 from .reported import Stopwatch
 
 _T = TypeVar('_T')
@@ -115,6 +113,9 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         #: How long it has waited without a step, for a reason the operator did not choose.
         self._waiting_unchanged = Stopwatch()
         self._waiting_unchanged_s = 0.0
+        #: Of this tick, with its wall clock.
+        self._allowed = Permission(may_act=False)
+        self._now_s = 0.0
 
     @property
     def state(self) -> Optional[StateT]:
@@ -124,6 +125,11 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     @property
     def under_way(self) -> bool:
         return self._state is not None and not self._state.ended
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Problems of its stored state and of its last tick, as sentences."""
+        return () if self._error is None else (self._error,)
 
     def why_waiting(self) -> Optional[str]:
         """What the operator has to do; None if no action is required. See `alarm`."""
@@ -139,13 +145,24 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
             taken_over = self._state
             self._guard.value('announcements', lambda: self._announcer.taken_over(taken_over), None)
 
+    def name_actor(self, operation_id: str, actor: str) -> None:
+        """Record who requested it, once known; raises CommandError."""
+        state = self._state
+        if state is not None and state.operation_id == operation_id and not state.ended:
+            self._save(self._named(state, actor))
+
     def pause(self, actor: str, now_s: float) -> StateT:
         """Start no further OSD until `resume`; raises OperationRefused."""
         return self._save_requested(self._paused(self._running(), actor, now_s))
 
     def resume(self, now_s: float) -> StateT:
         """Continue after `pause`, or retry at once after failures; raises OperationRefused."""
-        return self._save_requested(self._resumed(self._running(), now_s))
+        state = self._running()
+        if not self._waits_for_operator(state):
+            reason = state.paused_reason
+            waits = f'it is waiting: {reason}' if reason else 'it is running'
+            raise OperationRefused(errno.EINVAL, f'the {self.KIND} is not paused; {waits}')
+        return self._save_requested(self._resumed(state, now_s))
 
     def abort(self, actor: str, now_s: float) -> StateT:
         """Start no further OSD and end as soon as that is safe; raises OperationRefused."""
@@ -160,6 +177,10 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     @abstractmethod
     def _store(self, state: StateT) -> None:
         """Raises CommandError: then either this or the previous state is stored."""
+
+    @abstractmethod
+    def _observe(self, state: StateT) -> SeenT:
+        """What the state machine decides by."""
 
     @abstractmethod
     def _decide(self, state: StateT, seen: SeenT, now_s: float) -> Step[StateT, ActionT]:
@@ -185,12 +206,24 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         """Archive an ended operation; raises CommandError."""
 
     @abstractmethod
+    def _waits_at(self, state: StateT) -> object:
+        """Its position, for `why_waiting`; None: an operator paused it."""
+
+    @abstractmethod
+    def _named(self, state: StateT, actor: str) -> StateT:
+        """The state with the client that requested it."""
+
+    @abstractmethod
     def _paused(self, state: StateT, actor: str, now_s: float) -> StateT:
         """Raises OperationRefused."""
 
     @abstractmethod
+    def _waits_for_operator(self, state: StateT) -> bool:
+        """Whether `resume` has an effect."""
+
+    @abstractmethod
     def _resumed(self, state: StateT, now_s: float) -> StateT:
-        """Raises OperationRefused."""
+        """Continue after a pause or a failure."""
 
     @abstractmethod
     def _aborted(self, state: StateT, actor: str, now_s: float) -> StateT:
@@ -198,22 +231,14 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
 
     # -- steps
 
-    def _advance(
-        self,
-        now_s: float,
-        observe: Callable[[StateT], SeenT],
-        wait_key: Callable[[StateT], object],
-        steady_s: float,
-    ) -> None:
-        """Observe, decide, save and act until no step can follow at once.
-
-        ``wait_key`` identifies what it waits for, for `alarm`.
-        """
+    def _advance(self, now_s: float, steady_s: float) -> None:
+        """Observe, decide, save and act until no step can follow at once."""
+        self._now_s = now_s
         try:
             for _ in range(STEPS_PER_TICK):
                 if self._last.ended:
                     break
-                seen = observe(self._last)
+                seen = self._observe(self._last)
                 # An OSD's answer may have changed the state meanwhile.
                 if not self._step(self._last, seen, now_s):
                     break
@@ -224,7 +249,16 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
             self._report(f'the {self.KIND} cannot continue: {error.message}')
         else:
             self._report(self._unstored)
-        self._waiting_unchanged_s = self._waiting_unchanged.update(wait_key(self._last), steady_s)
+        key = self._wait_key(self._last)
+        self._waiting_unchanged_s = self._waiting_unchanged.update(key, steady_s)
+
+    def _wait_key(self, state: StateT) -> object:
+        """What it waits for; a new value each time if it does not wait, or by choice."""
+        chosen = {None, NOT_ALLOWED, self._allowed.outside_window}
+        position = None
+        if not state.ended and state.paused_reason not in chosen:
+            position = self._waits_at(state)
+        return object() if position is None else position
 
     def _report(self, trouble: Optional[str]) -> None:
         if trouble not in {None, self._error}:
@@ -264,6 +298,19 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         if self._state is None or self._state.ended:
             raise OperationRefused(errno.ENOENT, f'no {self.KIND} is under way')
         return self._state
+
+    def _refuse_while_running(self) -> None:
+        self.load()
+        if self.under_way:
+            raise OperationRefused(
+                errno.EBUSY,
+                f'{self.KIND} {self._last.operation_id} is under way: wait for it, or abort it',
+            )
+
+    def _begin(self, state: StateT) -> StateT:
+        """Raises OperationRefused."""
+        self._conclude_previous(state.operation_id)
+        return self._save_requested(state)
 
     def _conclude_previous(self, operation_id: str) -> None:
         """Archive the previous operation: the new state overwrites it under the same key."""

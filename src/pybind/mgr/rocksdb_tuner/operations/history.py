@@ -1,13 +1,16 @@
-"""The permanent record of each change."""
+"""The permanent record of each change, and predictions compared with their outcomes."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Literal, NamedTuple, Optional
 
-from ..judge.arms import Conclusion
-from ..judge.records import Judgement, Predicted
-from ..notes import AsTime, Named
+from ..judge.arms import Arm, Conclusion
+from ..judge.predictions import Comparison, PredictionResult, compared_with, interval_score
+from ..judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
+from ..notes import Amount, AsTime, Count, Named
 from ..plan.experiment_design import ExperimentPlan
 from ..plan.records import OPTION
 from .phases import Outcome
@@ -51,3 +54,94 @@ class HistoryRecord:
         if self.experiment is not None:
             return 'experiment'
         return 'compaction' if self.rollout_id.startswith('c') else 'rollout'
+
+
+class TrackRecord(NamedTuple):
+    """Accuracy of the predictions for all ended changes."""
+
+    changes: Annotated[Count, 'Number of ended changes.']
+    compared: Annotated[
+        Count, 'Changes, and arms of experiments, with a prediction and a comparable measurement.'
+    ]
+    right: Annotated[Count, 'Changes whose measured and predicted intervals overlap.']
+    direction: Annotated[Count, 'Changes of which only the direction was predicted correctly.']
+    wrong: Annotated[Count, 'All other compared changes.']
+    held: Annotated[Count, 'Measured values within the predicted interval.'] = 0
+    mean_width_percent: Annotated[
+        Optional[Amount],
+        'Mean width of the predicted intervals, in percentage points; null without comparisons.',
+    ] = None
+    interval_score: Annotated[
+        Optional[Amount],
+        'Mean interval score of the predictions at 80%: width plus ten times the distance of '
+        'measured values outside the interval. Lower is better.',
+    ] = None
+    naive_interval_score: Annotated[
+        Optional[Amount], 'Interval score of a forecast without any change, for comparison.'
+    ] = None
+    #: Changes without a comparison; experiments change nothing for good.
+    not_compared: int = 0
+
+
+def reliability(records: Iterable[HistoryRecord]) -> list[tuple[str, int, int]]:
+    """Of each signal, how often it was compared, and was in the predicted 80% interval.
+
+    Predictions are stored before the change, and compared when it has ended.
+    """
+    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    found = [(c.signal, c.held) for record in ended for c in comparisons(record)]
+    names = [name for name, _ in found]
+    return sorted({(name, names.count(name), found.count((name, True))) for name in names})
+
+
+def compared(record: HistoryRecord) -> Optional[Comparison]:
+    """None without a prediction, or if the outcome is unknown."""
+    return compared_with(record.predicted, record.judgement)
+
+
+def comparisons(record: HistoryRecord) -> tuple[Comparison, ...]:
+    """Of a change at most one, of an experiment one for each arm."""
+    found = record.experiment
+    pairs = (
+        [compared(record)]
+        if found is None
+        else [compared_with(e.predicted, _measured(found.objective, e)) for e in found.arms]
+    )
+    return tuple(pair for pair in pairs if pair is not None)
+
+
+def _measured(objective: str, arm: Arm) -> Optional[Judgement]:
+    """None if the interval is not bounded."""
+    if None in arm.percents:
+        return None
+    # The interval is what the prediction is compared with.
+    return Judgement(Verdict.NO_WORSE, (SignalVerdict(objective, Effect.SAME, *arm.percents),))
+
+
+def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
+    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    found = [comparison for record in ended for comparison in comparisons(record)]
+    results = [comparison.result for comparison in found]
+    changes = [record for record in ended if record.experiment is None]
+    return TrackRecord(
+        changes=len(changes),
+        compared=len(found),
+        right=results.count(PredictionResult.RIGHT),
+        direction=results.count(PredictionResult.DIRECTION),
+        wrong=results.count(PredictionResult.WRONG),
+        held=sum(c.held for c in found),
+        mean_width_percent=_mean(c.predicted_high_percent - c.predicted_low_percent for c in found),
+        interval_score=_mean(
+            interval_score(c.predicted_low_percent, c.predicted_high_percent, c.measured_percent)
+            for c in found
+        ),
+        naive_interval_score=_mean(interval_score(0.0, 0.0, c.measured_percent) for c in found),
+        not_compared=sum(compared(record) is None for record in changes),
+    )
+
+
+def _mean(values: Iterable[float]) -> Optional[float]:
+    """None without values, or if one is infinite."""
+    found = list(values)
+    mean = sum(found) / len(found) if found else None
+    return mean if mean is not None and math.isfinite(mean) else None

@@ -54,6 +54,15 @@ def clip(text: str, most: int = TEXT_MAX) -> str:
     return text if len(text) <= most else text[: most - 3] + '...'
 
 
+class OperationRefused(Exception):  # noqa: N818 - an answer to the operator, not an error
+    """A request was refused and nothing changed. ``errno`` is positive."""
+
+    def __init__(self, errno: int, message: str) -> None:
+        super().__init__(message)
+        self.errno = errno
+        self.message = message
+
+
 class OperationState(Protocol):
     """Immutable state of one operation: everything that is stored."""
 
@@ -116,7 +125,8 @@ class Permission:
 
     #: False: changes are disabled by the mode. Only the recovery of a failed OSD continues.
     may_act: bool = True
-    #: Why no further OSD may start: the maintenance window, or the state of the module.
+    #: Why no further OSD may start: the maintenance window, the daily limit, or the state of the
+    #: module.
     outside_window: Optional[str] = None
     #: Maximum of restarts in 24 hours; 0: no limit.
     restarts_per_day: int = 0
@@ -126,3 +136,5 @@ class Permission:
     reports_unknown: Optional[str] = None
     #: Whether this manager has a current sample of an OSD.
     has_sample: Callable[[int], bool] = lambda _: False
+    #: How long this manager has been observing.
+    watched_s: float = 0.0

@@ -13,17 +13,16 @@ from ..judge.verdict import in_words
 from ..notes import Among, Amount, Count, InPlace, OsdId, Unbounded
 from ..operations.compaction.announce import change_percent
 from ..operations.compaction.announce import in_words as campaign_in_words
+from ..operations.compaction.machine import SLOW_WRITES
 from ..operations.compaction.plan import CampaignPlan, Guard, PlannedOsd
 from ..operations.compaction.records import CampaignState, OsdCompaction
-from ..operations.compaction.rules import SLOW_WRITES
 from ..operations.experiment.announce import why_failed as why_experiment_failed
 from ..operations.experiment.records import ExperimentState, Stage
 from ..operations.gates import NOT_ALLOWED, remedy_for
-from ..operations.history import HistoryRecord
+from ..operations.history import HistoryRecord, compared, reliability, track_record
 from ..operations.phases import Outcome, Phase
 from ..operations.rollout.admission import describe_left_behind
 from ..operations.rollout.announce import why_failed
-from ..operations.rollout.history import compared, reliability, track_record
 from ..operations.rollout.records import (
     Batch,
     Direction,

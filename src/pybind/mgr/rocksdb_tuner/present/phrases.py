@@ -12,8 +12,8 @@ from ..lsm.records import Estimate
 from ..notes import OsdId
 from ..observe.signals import Signals
 from ..operations.compaction.records import CampaignState
+from ..operations.history import TrackRecord
 from ..operations.phases import Phase
-from ..operations.rollout.history import TrackRecord
 from ..operations.rollout.records import RolloutState, batches
 from ..options.grammar import OptionDifference
 from ..plan.batches import LEAST_FILLS

@@ -13,7 +13,7 @@ from ..doctor import DoctorCheck
 from ..notes import AsTime, Count, InPlace, Named, Picked
 from ..observe.report_interval import ReportInterval, Reports
 from ..operations.experiment.records import ExperimentState
-from ..operations.rollout.history import TrackRecord, track_record
+from ..operations.history import TrackRecord, track_record
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Mode, Sampling, Snapshot
 from ..units import format_duration, format_ms, format_plural

@@ -15,7 +15,6 @@ from typing import Any, Callable, NamedTuple, NoReturn, TypeVar, cast, get_args,
 
 from ..kinds import Form, Kind, Only, Signed, fields_of
 from ..units import natural
-from .errors import StoredStateError
 
 #: For `field(metadata=...)`: the field has its default if a document lacks it.
 OMITTABLE: Mapping[str, object] = {'store': 'omittable'}
@@ -26,6 +25,10 @@ NOT_STORED: Mapping[str, object] = {'store': 'not stored'}
 _LARGEST = 1 << 64
 
 _T = TypeVar('_T')
+
+
+class StoredStateError(Exception):
+    """A stored text is damaged or has an unsupported format; the message has the location."""
 
 
 def as_json(value: object) -> str:

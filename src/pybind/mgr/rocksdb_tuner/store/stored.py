@@ -28,8 +28,7 @@ from typing import Any, Callable, Generic, Optional, TypeVar
 from ..kinds import Form, Kind
 from ..mgr.protocols import CommandError, Store
 from ..shell import command
-from .codec import as_json, codec_of, decode, record_codec
-from .errors import StoredStateError
+from .codec import StoredStateError, as_json, codec_of, decode, record_codec
 
 log = logging.getLogger(__name__)
 
@@ -245,13 +244,39 @@ class Quarantine:
         self._store = store
         self._reasons: dict[str, str] = {}
 
-    def read(self, stored: Stored[_T]) -> Optional[_T]:
-        """None if there is no record, or if it was quarantined."""
+    def read(
+        self, stored: Stored[_T], held: Callable[[_T], _T] = lambda record: record
+    ) -> Optional[_T]:
+        """None if there is no record, or if it was quarantined.
+
+        A quarantined one that can be read now is restored first, converted by ``held``.
+        """
+        self._restore(stored, held)
         try:
             return stored.load()
         except StoredStateError as error:
             self.add(stored.key, str(error))
             return None
+
+    def _restore(self, stored: Stored[_T], held: Callable[[_T], _T]) -> None:
+        aside = BROKEN + stored.key
+        text = self._store.get(aside)
+        if text is None or self._store.get(stored.key) is not None:
+            return
+        try:
+            stored.save(held(stored.decoded(text)))
+            self._store.set(aside, None)
+        except StoredStateError:
+            return
+        except CommandError as error:
+            log.warning('cannot restore %s: %s', stored.key, error.message)
+        else:
+            log.info('%s can be read again and is no longer quarantined', stored.key)
+
+    def keys(self, prefix: str) -> set[str]:
+        """All keys with this prefix, of quarantined records, too."""
+        found = (*self._store.keys(prefix), *self._store.keys(BROKEN + prefix))
+        return {key.removeprefix(BROKEN) for key in found}
 
     def add(self, key: str, reason: str) -> None:
         """Never raises: if the store refuses, the next mgr tries again."""
@@ -273,28 +298,6 @@ class Quarantine:
             for key in sorted({*aside, *self._reasons})
             if key in aside or self._store.get(key) is not None
         )
-
-    def restore(
-        self, found: Callable[[str], Optional[Stored[Any]]], held: Callable[[Any], Any]
-    ) -> None:
-        """Restore records that can be read now, each converted by ``held``.
-
-        ``found`` returns where the record of a key is stored; None for a key that is not the
-        caller's.
-        """
-        for aside in self._store.keys(BROKEN):
-            text, stored = self._store.get(aside), found(aside.removeprefix(BROKEN))
-            if text is None or stored is None or self._store.get(stored.key) is not None:
-                continue
-            try:
-                stored.save(held(stored.decoded(text)))
-                self._store.set(aside, None)
-            except StoredStateError:
-                continue
-            except CommandError as error:
-                log.warning('cannot restore %s: %s', stored.key, error.message)
-            else:
-                log.info('%s can be read again and is no longer quarantined', stored.key)
 
 
 def _removal(key: str) -> str:

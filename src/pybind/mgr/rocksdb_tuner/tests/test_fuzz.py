@@ -33,11 +33,11 @@ from rocksdb_tuner.observe.deep import is_sharded
 from rocksdb_tuner.observe.kv_stats import KvStatsUnavailableError, parse_kv_stats
 from rocksdb_tuner.offline.files import parse_json
 from rocksdb_tuner.offline.judge import judge as judge_files
-from rocksdb_tuner.operations.compaction.rules import parse_probe
+from rocksdb_tuner.operations.compaction.machine import parse_probe
 from rocksdb_tuner.operations.phases import Phase as RolloutPhase
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.osd import worst_osds
-from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.codec import StoredStateError
 from rocksdb_tuner.store.stored import Stored
 
 from .fake_cluster import FakeStore

@@ -15,7 +15,7 @@ from rocksdb_tuner import Module
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.context import TAB_NOTICE_S
 from rocksdb_tuner.module import SELF_TESTED
-from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import OperationRefused
 from rocksdb_tuner.settings import SettingError
 from rocksdb_tuner.snapshot import Mode
 

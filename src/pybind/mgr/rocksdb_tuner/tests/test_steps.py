@@ -10,8 +10,7 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.phases import OperationRefused, Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.health import health_checks

@@ -17,8 +17,7 @@ from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.compaction.plan import recommended
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
 from rocksdb_tuner.operations.rollout.automatic import MaintenanceWindow, Policy
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.settings import Settings

@@ -16,9 +16,9 @@ from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
 from ..judge.records import contradiction
 from ..mgr.protocols import Orchestrator
-from ..operations.errors import OperationRefused
 from ..operations.experiment.announce import in_words
 from ..operations.experiment.records import ExperimentState
+from ..operations.phases import OperationRefused
 from ..operations.rollout import automatic
 from ..operations.rollout.records import RolloutState
 from ..options.verdict import BadQuestionError
@@ -143,8 +143,8 @@ class AutoApply:
                 self._orchestrator.unavailable_reason(),
                 campaign.under_way,
                 experiment_under_way=experiment.under_way,
-                ended_id=driver.ended_id,
-                ended_ago_s=driver.since_end_s,
+                ended_id=driver.time.ended_id,
+                ended_ago_s=driver.time.since_end_s,
                 broken=(*driver.broken, *campaign.problems, *experiment.problems),
                 impossible=contradiction(settings.soak),
             ),

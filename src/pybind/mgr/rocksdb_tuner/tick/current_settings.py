@@ -18,8 +18,7 @@ from ..mgr.records import ManagerHost, ManagerInfo
 from ..observe.details import SLOW_OP_ALERT, SlowOps, count_slow_ops, watch_slow_ops
 from ..observe.option_watch import OptionWatch
 from ..observe.report_interval import USABLE_S, ReportInterval, Reports, ReportWatch
-from ..operations.errors import OperationRefused
-from ..operations.phases import Permission
+from ..operations.phases import OperationRefused, Permission
 from ..operations.rollout.automatic import outside
 from ..plan.records import ANNEX, OPTION
 from ..sampler import Sampler

@@ -22,15 +22,14 @@ from ..observe.sample import Sample
 from ..observe.signals import Signals
 from ..operations.compaction.announce import record_of as campaign_record
 from ..operations.compaction.driver import CampaignDriver
+from ..operations.compaction.machine import SETTLE_S, Measured
+from ..operations.compaction.machine import Limits as CampaignLimits
 from ..operations.compaction.plan import CampaignPlan
 from ..operations.compaction.records import CampaignRequest, CampaignState
-from ..operations.compaction.rules import SETTLE_S, Measured
-from ..operations.compaction.rules import Limits as CampaignLimits
-from ..operations.errors import OperationRefused
 from ..operations.experiment.announce import record_of as experiment_record
 from ..operations.experiment.driver import ExperimentDriver
 from ..operations.experiment.records import EXPERIMENT, ExperimentState
-from ..operations.phases import Operation, Permission
+from ..operations.phases import Operation, OperationRefused, Permission
 from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
 from ..operations.rollout.rules import VERIFY_S, Limits
@@ -52,9 +51,11 @@ class OperationControl:
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
+        remember: Callable[[ExperimentState], None] = lambda _: None,
     ) -> None:
+        """``remember`` keeps the winner of an ended experiment; it may raise CommandError."""
         self._cluster, self._current = cluster, current
-        self._clock, self._monotonic = clock, monotonic
+        self._clock, self._monotonic, self._remember = clock, monotonic, remember
         #: As of this tick.
         self.reports = DEFAULT
         self.driver = Driver(
@@ -76,12 +77,16 @@ class OperationControl:
             self.driver,
             cluster,
             store,
-            on_end=lambda state: self.driver.add_record(experiment_record(state)),
+            on_end=self._experiment_ended,
             changes_allowed=current.changes_enabled,
             guard=steps,
         )
         #: Commands go to the first one under way.
         self._operations: tuple[Operation, ...] = (self.driver, self.experiment, self.campaign)
+
+    def _experiment_ended(self, state: ExperimentState) -> None:
+        self.driver.add_record(experiment_record(state))
+        self._remember(state)
 
     @property
     def changing(self) -> bool:
@@ -156,7 +161,12 @@ class OperationControl:
         """Start the rollout of ``recommendation``."""
         self._refuse_beside_others(self.driver)
         request = change_request(recommendation, actor)
-        return self.driver.start(request, self._clock(), self._current.for_start().soak)
+        return self.driver.start(
+            request,
+            self._clock(),
+            self._current.for_start().soak,
+            elsewhere=self.experiment.outstanding,
+        )
 
     def campaign_of(self, request: CampaignRequest) -> CampaignState:
         """Start a compaction campaign."""
@@ -189,7 +199,9 @@ class OperationControl:
             if self.campaign.under_way:
                 self.campaign.abort(actor, now_s)
 
-        return self.driver.rollback(rollout_id, actor, now_s, before=end_others)
+        return self.driver.rollback(
+            rollout_id, actor, now_s, end_others, self.experiment.outstanding
+        )
 
     def pause(self, actor: str) -> None:
         """Pause the operation under way."""

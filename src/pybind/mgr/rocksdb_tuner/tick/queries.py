@@ -29,7 +29,7 @@ from ..observe.deep import (
 )
 from ..observe.kv_stats import offers_statistics
 from ..observe.observer import Observer
-from ..operations.errors import OperationRefused
+from ..operations.phases import OperationRefused
 from ..snapshot import Mode
 from ..steps import Steps
 

@@ -10,8 +10,8 @@ from ...units import format_bytes, format_change
 from ..announce import Line, Progress, Texts
 from ..history import HistoryRecord
 from ..phases import Outcome
+from .machine import why_waiting
 from .records import CampaignState, CompactionStep, OsdCompaction
-from .rules import why_waiting
 
 
 def transitions(before: Optional[CampaignState], after: CampaignState) -> Iterator[Line]:

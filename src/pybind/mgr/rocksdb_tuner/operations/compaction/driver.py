@@ -1,8 +1,7 @@
-"""Executes the decisions of the campaign's state machine. Only this and `osd_commands` do I/O."""
+"""Executes the decisions of the campaign's state machine. Only this does I/O."""
 
 from __future__ import annotations
 
-import errno
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,24 +22,12 @@ from ...mgr.protocols import (
 from ...mgr.records import ClusterMap
 from ...store.stored import Quarantine, Stored
 from ..driver import Guard, OperationDriver, daemon_versions, ok_to_stop, orchestrated_upgrade
-from ..errors import OperationRefused
-from ..gates import NOT_ALLOWED, ClusterView
+from ..gates import ClusterView
 from ..phases import Permission, Phase
 from ..reported import ReportedSince, Stopwatch
-from . import machine
+from . import machine, records
 from .announce import TEXTS
-from .plan import CampaignPlan, guards, planned_osds
-from .records import (
-    CampaignRequest,
-    CampaignState,
-    aborted,
-    ask_failed,
-    paused,
-    planned,
-    resumed,
-)
-from .rules import (
-    COMPACT_COMMAND,
+from .machine import (
     PROBE_ARGUMENTS,
     PROBE_COMMAND,
     Compact,
@@ -51,6 +38,8 @@ from .rules import (
     View,
     parse_probe,
 )
+from .plan import CampaignPlan, guards, planned_osds
+from .records import CampaignRequest, CampaignState
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +49,7 @@ PROBE_PERIOD_S = 5.0
 
 @dataclass
 class _Asked:
-    """Commands of this manager to one OSD."""
+    """Commands of this manager to one OSD, and its last counters."""
 
     #: The compact command, and the process it was sent to; None once answered.
     compact: Optional[Answer] = None
@@ -69,26 +58,26 @@ class _Asked:
     #: The process that the probe was sent to.
     nonce: Optional[int] = None
     probed_s: Optional[float] = None
+    found: Optional[Probe] = None
 
 
 class OsdCommandQueue:
     def __init__(self, osds: OsdQuestions) -> None:
         self._osds = osds
         self._asked: dict[int, _Asked] = {}
-        self._probes: dict[int, Probe] = {}
 
     def probes(self, nonces: Mapping[int, Optional[int]]) -> dict[int, Probe]:
         """The latest answers from the OSDs' current processes."""
-        return {n: p for n, p in self._probes.items() if p.nonce == nonces.get(n)}
+        found = {n: asked.found for n, asked in self._asked.items()}
+        return {n: p for n, p in found.items() if p is not None and p.nonce == nonces.get(n)}
 
     def compact(self, osd_id: int, nonce: Optional[int]) -> None:
-        """``nonce`` identifies the process that gets the command."""
-        answer = self._osds.ask(osd_id, COMPACT_COMMAND, {})
-        self._asked[osd_id] = _Asked(compact=answer, compacting=nonce)
+        """``nonce`` identifies the process that gets the command.
 
-    def forget(self, osd_id: int) -> None:
-        """Drop an earlier answer: it does not cover the next compaction."""
-        self._probes.pop(osd_id, None)
+        Earlier answers are dropped: they do not cover this compaction.
+        """
+        answer = self._osds.ask(osd_id, 'compact', {})
+        self._asked[osd_id] = _Asked(compact=answer, compacting=nonce)
 
     def poll(
         self, osd_id: int, nonce: Optional[int], now_s: float, refused: Callable[[str], object]
@@ -107,30 +96,30 @@ class OsdCommandQueue:
                 return
             asked.compact = None
         if asked.probe is not None:
-            self._take_probe(osd_id, asked, asked.probe)
-        if nonce is None or (asked.probe is not None and asked.nonce == nonce):
+            _take_probe(osd_id, asked, asked.probe)
+        same = asked.nonce == nonce
+        if nonce is None or (asked.probe is not None and same):
             return
-        probed_s = asked.probed_s if asked.nonce == nonce else None
-        if probed_s is not None and now_s - probed_s < PROBE_PERIOD_S:
+        if same and asked.probed_s is not None and now_s - asked.probed_s < PROBE_PERIOD_S:
             return
         asked.nonce, asked.probed_s = nonce, now_s
         asked.probe = self._osds.ask(osd_id, PROBE_COMMAND, PROBE_ARGUMENTS)
 
-    def _take_probe(self, osd_id: int, asked: _Asked, probe: Answer) -> None:
-        try:
-            output = probe.output()
-            if output is None:
-                return
-            self._probes[osd_id] = parse_probe(output, asked.nonce)
-        except (CommandError, ValueError) as error:
-            log.debug('osd.%d did not report its compactions: %s', osd_id, error)
-        asked.probe = None
+
+def _take_probe(osd_id: int, asked: _Asked, probe: Answer) -> None:
+    try:
+        output = probe.output()
+        if output is None:
+            return
+        asked.found = parse_probe(output, asked.nonce)
+    except (CommandError, ValueError) as error:
+        log.debug('osd.%d did not report its compactions: %s', osd_id, error)
+    asked.probe = None
 
 
 def _answered(osd_id: int, compact: Answer, refused: Callable[[str], object]) -> bool:
     try:
-        if compact.output() is None:
-            return False
+        return compact.output() is not None
     except CommandError as error:
         log.warning('osd.%d did not compact: %s', osd_id, error.message)
         refused(error.message)
@@ -187,20 +176,13 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self.limits = limits or Limits()
         self._commands = OsdCommandQueue(cluster)
         self._reported = ReportedSince()
-        #: Monotonic time of this tick.
-        self._steady_s = 0.0
+        #: Monotonic time of this tick, and how long this manager has been observing.
+        self._steady_s = self._watched_s = 0.0
+        self._measured = Measured({}, {}, None, frozenset())
         self._in_step: dict[int, Stopwatch] = {}
         self._away: dict[int, Stopwatch] = {}
-        self._waits_for: Optional[str] = None
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        return () if self._error is None else (self._error,)
-
-    @property
-    def waits_for(self) -> Optional[str]:
-        """What it waits for in its OSDs; None if it waits for no OSD."""
-        return self._waits_for
+        #: What it waits for in its OSDs; None if it waits for no OSD.
+        self.waits_for: Optional[str] = None
 
     def preview(
         self,
@@ -219,37 +201,26 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
 
     def start(self, campaign_id: str, request: CampaignRequest, now_s: float) -> CampaignState:
         """Start a campaign; raises OperationRefused."""
-        self.load()
-        if self.under_way:
-            raise OperationRefused(
-                errno.EBUSY, f'{self.KIND} {self._last.campaign_id} is under way'
-            )
-        self._conclude_previous(campaign_id)
-        state = planned(campaign_id, request, now_s)
+        self._refuse_while_running()
+        state = self._begin(records.planned(campaign_id, request, now_s))
         self._commands = OsdCommandQueue(self._cluster)
         self._in_step, self._away = {}, {}
-        return self._save_requested(state)
+        return state
 
-    def name_actor(self, campaign_id: str, actor: str) -> None:
-        """Record who requested a campaign, once known; raises CommandError."""
-        state = self._state
-        if state is None or state.campaign_id != campaign_id or state.ended:
-            return
-        named = replace(state, request=replace(state.request, actor=actor))
-        self._save(named)
+    def _named(self, state: CampaignState, actor: str) -> CampaignState:
+        return replace(state, request=replace(state.request, actor=actor))
 
     def _paused(self, state: CampaignState, actor: str, now_s: float) -> CampaignState:
-        return paused(state, actor, now_s)
+        return records.paused(state, actor, now_s)
+
+    def _waits_for_operator(self, state: CampaignState) -> bool:
+        return state.paused_reason is not None
 
     def _resumed(self, state: CampaignState, now_s: float) -> CampaignState:
-        if state.paused_reason is None:
-            raise OperationRefused(
-                errno.EINVAL, f'{self.KIND} {state.campaign_id} is not paused; it is running'
-            )
-        return resumed(state, now_s)
+        return records.resumed(state, now_s)
 
     def _aborted(self, state: CampaignState, actor: str, now_s: float) -> CampaignState:
-        return aborted(state, actor, now_s)
+        return records.aborted(state, actor, now_s)
 
     def tick(
         self,
@@ -263,68 +234,51 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         ``now_s`` is the wall clock, for display; waiting is measured by ``monotonic_s``.
         """
         self.load()
-        self._steady_s = monotonic_s
-        watched_s = self._watched.update(None, self._steady_s)
+        self._measured, self._allowed, self._steady_s = measured, allowed, monotonic_s
+        self._watched_s = self._watched.update(None, monotonic_s)
         if self._state is None:
             return
-        self._advance(
-            now_s,
-            lambda state: self._view(state, now_s, measured, watched_s, allowed),
-            lambda state: _wait_key(state, allowed),
-            monotonic_s,
-        )
+        self._advance(now_s, monotonic_s)
         if self._error is not None:
             # Earlier observations may be stale.
-            self._waits_for = None
+            self.waits_for = None
 
     def _decide(self, state: CampaignState, seen: View, now_s: float) -> Step:
-        step = machine.step(state, seen, now_s, self.limits)
-        self._waits_for = step.waits_for
+        step = machine.step(state, seen, now_s)
+        self.waits_for = step.waits_for
         return step
 
     def _is_suppressed(self, *_: object) -> bool:
         return True
 
     def _act(self, state: CampaignState, action: Compact, now_s: float) -> bool:  # noqa: ARG002
-        osd_id = action.osd_id
-        self._commands.forget(osd_id)
-        nonce = next(
-            (o.nonce for o in self._cluster.cluster_map().osds if o.osd_id == osd_id), None
-        )
-        self._commands.compact(osd_id, nonce)
+        info = self._cluster.cluster_map().by_id.get(action.osd_id)
+        self._commands.compact(action.osd_id, None if info is None else info.nonce)
         return True
+
+    def _waits_at(self, state: CampaignState) -> object:
+        paused = state.paused_by is not None
+        return None if paused else (state.campaign_id, tuple(osd.step for osd in state.osds))
 
     # -- observing
 
-    def _view(
-        self,
-        state: CampaignState,
-        now_s: float,
-        measured: Measured,
-        watched_s: float,
-        allowed: Permission,
-    ) -> View:
+    def _observe(self, state: CampaignState) -> View:
         cluster = self._cluster.cluster_map()
         nonces = {osd.osd_id: osd.nonce for osd in cluster.osds if osd.up}
-        wanted = machine.probed(state, cluster)
-        for osd_id in wanted:
-            refused = partial(self._compact_refused, osd_id, now_s)
+        for osd_id in machine.probed(state, cluster):
+            refused = partial(self._compact_refused, osd_id)
             self._commands.poll(osd_id, nonces.get(osd_id), self._steady_s, refused)
         probes = self._commands.probes(nonces)
         gated = machine.gated(state, cluster, probes)
         processes = {osd.osd_id: (osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds}
         reported = self._reported.update(processes, self._cluster, nonces, self._steady_s)
-        away_s = self._away_s(cluster, measured)
+        away_s = self._away_s(cluster)
+        awaited = (n for n in self._measured.unmeasured if away_s.get(n, 0.0) < self.limits.away_s)
         return View(
-            cluster=self._cluster_view(cluster, gated, allowed, reported=reported),
+            cluster=self._cluster_view(cluster, gated, self._allowed, reported=reported),
+            measured=self._measured._replace(unmeasured=frozenset(awaited)),
             probes=probes,
-            used_bytes=measured.used_bytes,
-            total_bytes=measured.total_bytes,
-            latency_ms=measured.latency_ms,
-            unmeasured=frozenset(
-                n for n in measured.unmeasured if away_s.get(n, 0.0) < self.limits.away_s
-            ),
-            watched_s=watched_s,
+            watched_s=self._watched_s,
             in_step_s={
                 osd.osd_id: self._in_step.setdefault(osd.osd_id, Stopwatch()).update(
                     (osd.step, osd.nonce, osd.asked), self._steady_s
@@ -332,6 +286,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
                 for osd in state.in_flight
             },
             away_s=away_s,
+            limits=self.limits,
         )
 
     def _cluster_view(
@@ -350,7 +305,8 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             osds_moved=not reported,
         )
 
-    def _away_s(self, cluster: ClusterMap, measured: Measured) -> Mapping[int, float]:
+    def _away_s(self, cluster: ClusterMap) -> Mapping[int, float]:
+        measured = self._measured
         known = measured.used_bytes.keys() & measured.total_bytes.keys() - measured.unmeasured
         # Without a sample of any OSD it is the manager that has none.
         away = {
@@ -361,8 +317,8 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self._away = {n: self._away.get(n, Stopwatch()) for n in away}
         return {n: since.update(away[n], self._steady_s) for n, since in self._away.items()}
 
-    def _compact_refused(self, osd_id: int, now_s: float, error: str) -> None:
-        self._save(ask_failed(self._last, osd_id, error, now_s))
+    def _compact_refused(self, osd_id: int, error: str) -> None:
+        self._save(records.ask_failed(self._last, osd_id, error, self._now_s))
 
     # -- storing
 
@@ -375,11 +331,3 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
 
     def _conclude(self, state: CampaignState) -> None:
         self._on_end(state)
-
-
-def _wait_key(state: CampaignState, allowed: Permission) -> object:
-    """What it waits for; a new value each time if it does not wait, or by choice."""
-    chosen = {NOT_ALLOWED, allowed.outside_window}
-    if state.ended or state.paused_by is not None or state.paused_reason in {None, *chosen}:
-        return object()
-    return state.campaign_id, tuple(osd.step for osd in state.osds)

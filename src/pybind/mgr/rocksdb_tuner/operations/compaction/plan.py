@@ -14,8 +14,8 @@ from ...mgr.records import ClusterMap, FailureDomain
 from ...notes import Amount, Count, InPlace, Named, OsdId
 from ...plan.order import canary_first
 from ..gates import REPORTED, Away, ClusterView, gate_states
+from .machine import Limits, Measured, why_no_room, why_room_unknown, why_writes_unknown
 from .records import CampaignRequest
-from .rules import Limits, Measured, why_no_room, why_room_unknown, why_writes_unknown
 
 
 class Guard(NamedTuple):

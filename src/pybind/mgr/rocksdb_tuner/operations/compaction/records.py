@@ -173,33 +173,25 @@ def with_osd(state: CampaignState, osd: OsdCompaction) -> CampaignState:
 
 
 def waiting(state: CampaignState, reason: str) -> CampaignState:
-    return replace(state, paused_reason=clip(reason))
-
-
-def with_pause(state: CampaignState) -> CampaignState:
-    if state.paused_by is None:
-        return state
-    return replace(state, paused_reason=paused_text(state.paused_by))
+    """The first reason is the one that is shown."""
+    return replace(state, paused_reason=state.paused_reason or clip(reason))
 
 
 def concluded(state: CampaignState) -> CampaignState:
     skipped = [osd for osd in state.osds if osd.step is CompactionStep.SKIPPED]
-    done = [osd for osd in state.osds if osd.step is CompactionStep.DONE]
-    text = '; '.join(f'osd.{osd.osd_id}: {osd.reason}' for osd in skipped[:5])
+    texts = [state.ending, *(f'osd.{osd.osd_id}: {osd.reason}' for osd in skipped[:5])]
     if len(skipped) > 5:
-        text += f'; and {len(skipped) - 5} more'
+        texts.append(f'and {len(skipped) - 5} more')
+    stage, outcome = Phase.FAILED, Outcome.FAILED
     if state.ending is not None:
-        stage, outcome = Phase.FAILED, Outcome.ABORTED
-        text = f'{state.ending}; {text}' if text else state.ending
-    elif done:
+        outcome = Outcome.ABORTED
+    elif any(osd.step is CompactionStep.DONE for osd in state.osds):
         stage, outcome = Phase.DONE, Outcome.DONE
-    else:
-        stage, outcome = Phase.FAILED, Outcome.FAILED
     return replace(
         state,
         stage=stage,
         outcome=outcome,
-        failure=clip(text) or None,
+        failure=clip('; '.join(filter(None, texts))) or None,
         ending=None,
         paused_by=None,
     )

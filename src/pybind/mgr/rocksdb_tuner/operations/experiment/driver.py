@@ -19,16 +19,14 @@ from ...plan.entries import as_mapping, starts_with
 from ...plan.experiment_design import ExperimentPlan
 from ...plan.records import ANNEX, OPTION
 from ..driver import Guard, OperationDriver, cannot_be_stored
-from ..errors import OperationRefused
-from ..gates import NOT_ALLOWED
-from ..phases import Step
+from ..phases import OperationRefused, Step
 from ..rollout import machine as leg_machine
 from ..rollout.admission import planned
-from ..rollout.driver import Driver, execute
+from ..rollout.driver import Driver, Outstanding
 from ..rollout.observer import Observer, ProcessWatch
 from ..rollout.osd_step import must_not_wait
 from ..rollout.recording import NOT_SOAKING
-from ..rollout.records import AskedRestart, Direction, OsdProgress
+from ..rollout.records import OsdProgress
 from ..rollout.rules import Needs, suppressed_in_mode_off
 from .announce import TEXTS, why_failed
 from .machine import (
@@ -66,20 +64,19 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         changes_allowed: Callable[[], bool] = lambda: True,
         guard: Optional[Guard] = None,
     ) -> None:
-        """``on_end`` records an ended experiment; ``rollouts`` must tick first."""
+        """``rollouts`` must tick first. ``on_end`` records an ended experiment.
+
+        It is called until it does not raise CommandError, also by a manager that takes over, so it
+        must be idempotent.
+        """
         super().__init__(announcements, TEXTS, changes_allowed, guard)
         self._rollouts = rollouts
-        self._cluster = rollouts.parts.cluster
+        self._cluster = rollouts.cluster
         self._observer = Observer(self._cluster)
         self._storage = ExperimentStorage(store)
         self._measuring = Measuring(self._storage)
         self._on_end = on_end
-        #: Called with an experiment that found a better option string, once it is in history. Both
-        #: are called until neither raises CommandError, also by a manager that takes over, so both
-        #: must be idempotent.
-        self.on_winner: Callable[[ExperimentState], None] = lambda _: None
         self._problem: Optional[str] = None
-        rollouts.other_outstanding = self._outstanding
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -89,11 +86,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self, experiment_id: str, plan: ExperimentPlan, actor: str, now_s: float, *, adopt: bool
     ) -> ExperimentState:
         """Start an experiment; raises OperationRefused."""
-        self.load()
-        if self.under_way:
-            raise OperationRefused(
-                errno.EBUSY, f'experiment {self._last.experiment_id} is under way'
-            )
+        self._refuse_while_running()
         state = self._planned(experiment_id, plan, actor, now_s, adopt=adopt)
         self._conclude_previous(experiment_id)
         try:
@@ -151,15 +144,11 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             osds=tuple(map(OsdProgress, plan.changed)),
             started_s=now_s,
             updated_s=now_s,
-            started_steady_s=self._rollouts.parts.time.now_s,
+            started_steady_s=self._rollouts.time.now_s,
         )
 
-    def name_actor(self, experiment_id: str, actor: str) -> None:
-        """Record who requested an experiment, once known; raises CommandError."""
-        state = self._state
-        if state is None or state.experiment_id != experiment_id or state.ended:
-            return
-        self._save(replace(state, actor=actor))
+    def _named(self, state: ExperimentState, actor: str) -> ExperimentState:
+        return replace(state, actor=actor)
 
     def acknowledge(self, now_s: float) -> bool:
         """Acknowledge a failed experiment; False if there is none. Raises OperationRefused."""
@@ -179,11 +168,12 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self.load()
         if self._state is None:
             return
-        time = self._rollouts.parts.time
+        time = self._rollouts.time
         self._observer.track_request(self._last.asked, time.now_s)
         if not self._last.ended:
             time.keep_periodically()
-        self._advance(now_s, self._view, self._wait_key, time.now_s)
+        self._allowed = self._rollouts.allowed
+        self._advance(now_s, time.now_s)
 
     def observed(
         self,
@@ -203,15 +193,15 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     @property
     def _machine(self) -> ExperimentMachine:
-        return ExperimentMachine(replace(self._rollouts.parts.machine, operation=self.KIND))
+        return ExperimentMachine(replace(self._rollouts.machine, operation=self.KIND))
 
-    def _view(self, state: ExperimentState) -> View:
+    def _observe(self, state: ExperimentState) -> View:
         found = self._guard.value(
             'comparing arms', lambda: self._measuring.found(state), NOT_MEASURED
         )
         leg = as_rollout(state)
         between = None if state.leg is not None else Needs()
-        tick = self._rollouts.now(forward=leg.direction is Direction.FORWARD)
+        time = self._rollouts.time
 
         def lost(cluster: ClusterMap) -> bool:
             return bool(lost_processes(state, cluster))
@@ -220,21 +210,16 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         compared = tuple(n for n in measured_osds(state) if n not in leg.request.order)
         watched = state.experiment_id, state.stage, state.legs
         idle = ProcessWatch(watched, lost, between, compared)
-        seen = self._observer.observe(leg, self._machine.rollouts, NOT_SOAKING, tick, idle)
-        elapsed_s = max(tick.steady_s - state.started_steady_s, 0.0)
+        machine, allowed = self._machine.rollouts, self._rollouts.allowed
+        seen = self._observer.observe(leg, machine, NOT_SOAKING, allowed, time.now_s, idle)
+        elapsed_s = max(time.now_s - state.started_steady_s, 0.0)
         return View(seen, found.blocks, found.comparison, elapsed_s)
 
-    def _wait_key(self, state: ExperimentState) -> object:
-        """What it waits for; a new value each time if it does not wait, or by choice."""
-        leg, reason = state.leg, state.paused_reason
-        recovering = leg is not None and leg.direction is Direction.RECOVER
-        chosen = state.paused_by is not None and not recovering
-        schedule_reason = self._rollouts.now(forward=True).schedule_reason
-        if state.ended or reason is None or chosen or reason in {NOT_ALLOWED, schedule_reason}:
-            return object()
-        if leg is None:
-            return state.experiment_id, state.stage, state.legs
-        return leg_machine.wait_key(leg), tuple(osd.step for osd in leg.osds)
+    def _waits_at(self, state: ExperimentState) -> object:
+        if state.leg is not None:
+            paused = replace(state.leg, paused_by=state.paused_by)
+            return leg_machine.waits_at(paused)
+        return None if state.paused_by else (state.experiment_id, state.stage, state.legs)
 
     def _decide(
         self, state: ExperimentState, seen: View, now_s: float
@@ -255,7 +240,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _before_acting(self, action: Action) -> None:
         if isinstance(action, RestartOsd):
-            self._rollouts.parts.time.count_restart()
+            self._rollouts.time.count_restart()
 
     def _is_suppressed(self, state: ExperimentState, action: Action, seen: View) -> bool:
         return state.leg is None or suppressed_in_mode_off(state.leg, action, seen.cluster)
@@ -264,29 +249,22 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         assert state.leg is not None
         if isinstance(action, RestartOsd):
             self._observer.ask(state.leg, action.osd_id)
-        error = self._execute(action)
+        error = self._cluster.execute(action, OPTION)
         if error is None:
             return True
         log.warning('experiment %s: %s failed: %s', state.experiment_id, action, error)
         self._save_outcome(action_failed(state, action, error, now_s))
         return False
 
-    def _execute(self, action: Action) -> Optional[str]:
-        """The error of the cluster; None if it accepted the action."""
-        log.info('experiment: %s', action)
-        return execute(self._cluster, action, OPTION)
-
     # -- operator control
 
     def _paused(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
         return paused(state, actor, now_s)
 
+    def _waits_for_operator(self, state: ExperimentState) -> bool:
+        return waits_for_operator(state)
+
     def _resumed(self, state: ExperimentState, now_s: float) -> ExperimentState:
-        if not waits_for_operator(state):
-            waits = (
-                f'it is waiting: {state.paused_reason}' if state.paused_reason else 'it is running'
-            )
-            raise OperationRefused(errno.EINVAL, f'the experiment is not paused; {waits}')
         return resumed(state, now_s)
 
     def _aborted(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
@@ -298,8 +276,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _load(self) -> None:
         # Paused: after a failed load, operators do not expect it to resume on its own.
-        self._storage.restore_readable(lambda s: paused(s, 'the module', s.updated_s))
-        self._state = self._storage.load()
+        self._state = self._storage.load(lambda s: paused(s, 'the module', s.updated_s))
         if any(f'"{CURRENT}"' in text for text in self._storage.problems()):
             self._problem = _LOST
         if self._state is not None:
@@ -310,18 +287,17 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _conclude(self, state: ExperimentState) -> None:
         self._on_end(state)
-        if state.best is not None:
-            self.on_winner(state)
         self._save(replace(state, recorded=True))
 
-    def _outstanding(self) -> Optional[tuple[AskedRestart, Observer]]:
+    @property
+    def outstanding(self) -> Optional[Outstanding]:
         asked = None if self._state is None else self._state.asked
         return None if asked is None else (asked, self._observer)
 
     def _with_outstanding(self, state: ExperimentState) -> ExperimentState:
         """A restart requested by an earlier operation may still be outstanding."""
-        asked = self._rollouts.outstanding
-        if asked is not None:
-            self._observer.take_over_request(self._rollouts.parts.observer)
+        if self._rollouts.outstanding is not None:
+            asked, observer = self._rollouts.outstanding
+            self._observer.take_over_request(observer)
             return replace(state, asked=asked)
         return state if self._state is None else replace(state, asked=self._state.asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 from ...judge.arms import Comparison, Observed, compare
 from ...judge.evidence import Block
@@ -47,23 +47,14 @@ class ExperimentStorage:
         """One sentence for each quarantined text."""
         return tuple(text for text in self._quarantine.problems() if f'"{_PREFIX}' in text)
 
-    def restore_readable(self, held: Callable[[ExperimentState], ExperimentState]) -> None:
-        """Restore quarantined data that is readable again, as once it was repaired.
+    def load(
+        self, held: Callable[[ExperimentState], ExperimentState] = lambda state: state
+    ) -> Optional[ExperimentState]:
+        """The last experiment; None before the first, or if it cannot be read.
 
-        An unfinished experiment is converted by ``held``.
+        ``held`` converts one that could not be read before, and is under way.
         """
-        known: dict[str, Stored[Any]] = {CURRENT: self._current, BLOCKS: self._blocks}
-
-        def converted(record: object) -> object:
-            if isinstance(record, ExperimentState) and not record.ended:
-                return held(record)
-            return record
-
-        self._quarantine.restore(known.get, converted)
-
-    def load(self) -> Optional[ExperimentState]:
-        """The last experiment; None before the first, or if it cannot be read."""
-        return self._quarantine.read(self._current)
+        return self._quarantine.read(self._current, lambda s: s if s.ended else held(s))
 
     def save(self, state: ExperimentState) -> None:
         """Raises CommandError: then either this or the previous state is stored."""

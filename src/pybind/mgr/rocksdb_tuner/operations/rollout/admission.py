@@ -14,8 +14,7 @@ from ...plan.batches import count, planned_batch
 from ...plan.commands import removal
 from ...plan.entries import decided_by, own, starts_with
 from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest, overruled, starts_alike
-from ..errors import OperationRefused
-from ..phases import Outcome, clip
+from ..phases import OperationRefused, Outcome, clip
 from .records import (
     Before,
     Ending,

@@ -9,7 +9,7 @@ from ...judge.records import Verdict
 from ...judge.verdict import in_words
 from ..announce import ACTION_AFTER_S, Line, Progress, Texts, gate_stays_closed, with_remedy
 from ..phases import Outcome, Phase
-from .records import UNCHANGED, Direction, OsdStep, RolloutState, in_flight, recovery_ending
+from .records import UNCHANGED, Direction, OsdStep, RolloutState, recovery_ending
 from .rules import restoring_command
 from .soak import undecided
 
@@ -28,7 +28,7 @@ def why_failed(state: RolloutState) -> Optional[str]:
 
 def in_danger(state: RolloutState) -> Optional[str]:
     """What is done with the OSD in flight although the state cannot be stored."""
-    osd = in_flight(state)
+    osd = state.in_flight
     if osd is None:
         return None
     command = restoring_command(state, osd.osd_id)
@@ -49,7 +49,7 @@ def why_waiting(state: RolloutState, waited_s: float) -> Optional[str]:
     if state.ended or state.paused_reason is None or paused:
         return None
     # An OSD in the middle of its change may not wait as long for a gate as one before it.
-    in_the_middle = in_flight(state) is not None and waited_s >= ACTION_AFTER_S
+    in_the_middle = state.in_flight is not None and waited_s >= ACTION_AFTER_S
     if undecided(state) or state.errors > 0 or in_the_middle:
         return state.paused_reason
     if gate_stays_closed(waited_s):
@@ -58,13 +58,7 @@ def why_waiting(state: RolloutState, waited_s: float) -> Optional[str]:
 
 
 _FINISHED = frozenset(
-    {
-        OsdStep.VERIFIED,
-        OsdStep.COLLAPSING,
-        OsdStep.REPINNING,
-        OsdStep.COLLAPSED,
-        OsdStep.LEFT_BEHIND,
-    }
+    {OsdStep.VERIFIED, OsdStep.COLLAPSING, OsdStep.COLLAPSED, OsdStep.LEFT_BEHIND}
 )
 _STEPS = {
     OsdStep.SETTING: 'gets its new options',

@@ -16,7 +16,6 @@ from .records import (
     OsdStep,
     RolloutState,
     finished,
-    first_at,
     waiting,
     with_osd,
 )
@@ -37,7 +36,7 @@ def collapse(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     shared = entries(rules, state, seen, state.request.shared_entries)
     if shared is not None:
         return shared
-    osd = first_at(state, OsdStep.VERIFIED)
+    osd = next((osd for osd in state.osds if osd.step is OsdStep.VERIFIED), None)
     if osd is None:
         return _done(state)
     if end_value(state.request, osd.osd_id) is not None:
@@ -111,7 +110,7 @@ def _keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> S
     """Restore the entries of single OSDs first, then the shared entries."""
     for osd in state.osds:
         if osd.step is OsdStep.COLLAPSED and end_value(state.request, osd.osd_id) is None:
-            return Step(with_osd(state, replace(osd, step=OsdStep.REPINNING)))
+            return Step(with_osd(state, replace(osd, step=OsdStep.COLLAPSING)))
     for who, _ in state.request.shared_entries:
         write = entry(rules, state, seen, who, state.before.entry(who))
         if write is not None:

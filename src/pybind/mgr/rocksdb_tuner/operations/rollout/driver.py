@@ -7,70 +7,49 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple, Optional
+from typing import Optional
 
 from ...judge.records import SoakPlan
 from ...mgr.protocols import CommandError, Store
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...plan.commands import Action, RemoveEntry, RestartOsd, SetEntry
+from ...plan.commands import Action, RestartOsd
 from ...plan.entries import as_mapping
 from ...plan.records import ChangeRequest
 from ..driver import Guard, OperationDriver
-from ..errors import OperationRefused
-from ..gates import NOT_ALLOWED
 from ..history import HistoryRecord
-from ..phases import Outcome, Permission, Phase
+from ..phases import OperationRefused, Outcome, Permission, Phase
 from ..phases import Step as BaseStep
 from . import announce, machine
 from .admission import planned
 from .announce import why_failed
-from .history import RolloutArchive, record_of
 from .machine import Machine
-from .observer import Cluster, Observer, TargetCluster, Tick
+from .observer import Cluster, Observer, TargetCluster
 from .osd_step import must_not_wait
 from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState
 from .rollback import entries_blocking_rollback, rolled_back
 from .rules import Limits, Observation, Step, WhyUnstartable, suppressed_in_mode_off
-from .storage import PersistentClock, RolloutStorage
-
-
-def execute(cluster: Cluster, action: Action, option: str) -> Optional[str]:
-    """The error of the cluster; None if it accepted the action."""
-    try:
-        if isinstance(action, SetEntry):
-            cluster.reader.set(action.who, option, action.value)
-        elif isinstance(action, RemoveEntry):
-            cluster.reader.remove(action.who, option)
-        else:
-            cluster.reader.restart_osd(action.osd_id)
-    except CommandError as error:
-        return error.message
-    return None
-
+from .storage import PersistentClock, RolloutArchive, RolloutStorage, record_of
 
 log = logging.getLogger(__name__)
-
-
-class Parts(NamedTuple):
-    """Parts of a rollout under way."""
-
-    cluster: Cluster
-    time: PersistentClock
-    machine: Machine
-    observer: Observer
-
 
 _LOST = (
     'the stored state of the last rollout in the history is lost: check the entries in the '
     'config store; the next "ceph rocksdb-tuner apply" clears this'
 )
 
+#: The last restart that was requested, while it may still happen, and who measures its time.
+Outstanding = tuple[AskedRestart, Observer]
+
 
 class Driver(OperationDriver[RolloutState, Observation, Action]):
-    """Runs one rollout at a time."""
+    """Runs one rollout at a time.
+
+    ``cluster``, ``time`` and ``machine`` are also those of operations that change OSDs by rollouts
+    of their own.
+    """
 
     KIND = 'rollout'
 
@@ -85,47 +64,27 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         guard: Optional[Guard] = None,
     ) -> None:
         super().__init__(cluster, announce.TEXTS, changes_allowed, guard)
-        self._cluster = Cluster(cluster, why_unstartable)
-        self._observer = Observer(self._cluster)
+        self.cluster = Cluster(cluster, why_unstartable)
         self._storage = RolloutStorage(store)
         self._archive = RolloutArchive(self._storage)
-        self._time = PersistentClock(self._storage)
+        self.time = PersistentClock(self._storage)
+        self.machine = Machine(same_meaning, limits or Limits())
+        self._observer = Observer(self.cluster)
         self._recording = Recording(self._storage)
-        #: The restart requested last by another kind of operation, and its timer.
-        self.other_outstanding: Callable[[], Optional[tuple[AskedRestart, Observer]]] = lambda: None
-        self._machine = Machine(same_meaning, limits or Limits())
-        #: Of this tick; and why the maintenance window or the daily limit keeps another OSD from
-        #: starting.
-        self._allowed = Permission(may_act=False)
-        self._schedule_reason: Optional[str] = None
-        self._watched_s = self._now_s = 0.0
 
     @property
-    def parts(self) -> Parts:
-        """Parts shared with operations that change OSDs by rollouts of their own."""
-        return Parts(self._cluster, self._time, self._machine, self._observer)
-
-    def now(self, *, forward: bool) -> Tick:
-        """Inputs of this tick."""
-        allowed = self._allowed
-        unknown = allowed.reports_unknown if forward else None
-        return Tick(
-            may_act=allowed.may_act and self._changes_allowed(),
-            schedule_reason=self._schedule_reason,
-            no_reports_reason=allowed.no_reports_reason or unknown,
-            has_sample=allowed.has_sample,
-            watched_s=self._watched_s,
-            steady_s=self._time.now_s,
-        )
+    def allowed(self) -> Permission:
+        """At this moment: the mode may change within a tick."""
+        return replace(self._allowed, may_act=self._allowed.may_act and self._changes_allowed())
 
     @property
-    def outstanding(self) -> Optional[AskedRestart]:
-        """The last requested restart, as long as it may still happen."""
-        return None if self._state is None else self._state.asked
+    def outstanding(self) -> Optional[Outstanding]:
+        asked = None if self._state is None else self._state.asked
+        return None if asked is None else (asked, self._observer)
 
     def set_limits(self, limits: Limits) -> None:
         """Set the time limits for restarts and the like."""
-        self._machine = replace(self._machine, limits=limits)
+        self.machine = replace(self.machine, limits=limits)
 
     def tick(self, now_s: float, allowed: Permission, monotonic_s: float) -> None:
         """Observe, decide, save and act; returns at once if there is no rollout.
@@ -134,15 +93,18 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         ``monotonic_s``.
         """
         self.load()
-        self._now_s, self._allowed = now_s, allowed
-        steady_s = self._time.update(monotonic_s)
-        self._observer.track_request(self.outstanding, steady_s)
-        limit_reason = self._time.limit_reason(allowed.restarts_per_day, now_s)
-        self._schedule_reason = allowed.outside_window or limit_reason
-        self._time.keep(self._last_ended())
-        self._watched_s = self._watched.update(None, steady_s)
+        steady_s = self.time.update(monotonic_s)
+        asked = None if self._state is None else self._state.asked
+        self._observer.track_request(asked, steady_s)
+        limit_reason = self.time.limit_reason(allowed.restarts_per_day, now_s)
+        self._allowed = replace(
+            allowed,
+            outside_window=allowed.outside_window or limit_reason,
+            watched_s=self._watched.update(None, steady_s),
+        )
+        self.time.keep(self._last_ended())
         if self._state is not None:
-            self._advance(now_s, self._observe, self._wait_key, steady_s)
+            self._advance(now_s, steady_s)
 
     def _last_ended(self) -> Iterator[str]:
         """The last operations that ended; the archive may lack the end of a rollout."""
@@ -150,19 +112,6 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
             yield self._state.rollout_id
         ended = (r for r in reversed(self._archive.records) if r.outcome is not Outcome.WAITING)
         yield from (record.rollout_id for record in islice(ended, 1))
-
-    def _wait_key(self, state: RolloutState) -> object:
-        """What it waits for; a new value each time if it does not wait, or by choice."""
-        reason = state.paused_reason
-        chosen = state.paused_by is not None and state.direction is not Direction.RECOVER
-        if (
-            state.ended
-            or reason is None
-            or chosen
-            or reason in {NOT_ALLOWED, self._schedule_reason}
-        ):
-            return object()
-        return machine.wait_key(state), tuple(osd.step for osd in state.osds)
 
     def observed(
         self,
@@ -178,21 +127,21 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
-        self._recording.compare_clocks(now_s, self._time.now_s)
-        self._recording.add(state, newest, now_s, self._schedule_reason, slow_events, reports)
+        self._recording.compare_clocks(now_s, self.time.now_s)
+        idle_reason = self._allowed.outside_window
+        self._recording.add(state, newest, now_s, idle_reason, slow_events, reports)
 
     # -- one step
 
     def _observe(self, state: RolloutState) -> Observation:
-        tick = self.now(forward=state.direction is Direction.FORWARD)
-        self._recording.compare_clocks(self._now_s, self._time.now_s)
+        self._recording.compare_clocks(self._now_s, self.time.now_s)
         found = self._guard.value(
             'judging', lambda: self._recording.found(state, self._now_s), NOT_SOAKING
         )
-        return self._observer.observe(state, self._machine, found, tick)
+        return self._observer.observe(state, self.machine, found, self.allowed, self.time.now_s)
 
     def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
-        return self._machine.step(state, seen, now_s)
+        return self.machine.step(state, seen, now_s)
 
     def _must_not_wait(
         self, state: RolloutState, step: BaseStep[RolloutState, Action], seen: Observation
@@ -202,7 +151,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     def _before_acting(self, action: Action) -> None:
         self._recording.keep()
         if isinstance(action, RestartOsd):
-            self._time.count_restart()
+            self.time.count_restart()
 
     def _is_suppressed(self, state: RolloutState, action: Action, seen: Observation) -> bool:
         return suppressed_in_mode_off(state, action, seen)
@@ -210,25 +159,24 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
         if isinstance(action, RestartOsd):
             self._observer.ask(state, action.osd_id)
-        error = self._execute(action, state.request.option)
+        error = self.cluster.execute(action, state.request.option)
         if error is None:
             return True
         log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
         self._save_outcome(machine.action_failed(state, action, error, now_s))
         return False
 
-    def _execute(self, action: Action, option: str) -> Optional[str]:
-        """The error of the cluster; None if it accepted the action."""
-        log.info('rollout: %s (%s)', action, option)
-        return execute(self._cluster, action, option)
+    def _waits_at(self, state: RolloutState) -> object:
+        return machine.waits_at(state)
 
     # -- storing
 
     def _load(self) -> None:
         # Paused: after a failed load, operators do not expect it to resume on its own.
-        self._storage.restore_readable(lambda s: machine.paused(s, 'the module', s.updated_s))
-        self._state = self._storage.load_current()
-        self._time.load()
+        self._state = self._storage.load_current(
+            lambda s: machine.paused(s, 'the module', s.updated_s)
+        )
+        self.time.load()
         self._archive.load(self._state)
         if self._state is not None and self._state.ended:
             self._unrecorded = not self._archive.holds(self._state)
@@ -238,7 +186,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     def _accepted(self, state: RolloutState) -> RolloutState:
         if state.ended and (self._state is None or not self._state.ended):
-            self._time.ended_now(state.rollout_id)
+            self.time.ended_now(state.rollout_id)
         return super()._accepted(state)
 
     def _conclude(self, state: RolloutState) -> None:
@@ -247,22 +195,12 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self._archive.keep(record_of(state))
         self._recording.end()
 
-    # -- what others ask, and operators request
+    # -- what others ask
 
     @property
     def history(self) -> tuple[HistoryRecord, ...]:
         """Every change, oldest first."""
         return self._archive.records
-
-    @property
-    def since_end_s(self) -> Optional[float]:
-        """Time since the last operation ended, while managers were active; None: none ended."""
-        return self._time.since_end_s
-
-    @property
-    def ended_id(self) -> Optional[str]:
-        """The last operation that ended, of any kind."""
-        return self._time.ended_id
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -272,37 +210,42 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Problems of the stored state and of the last tick, as sentences."""
-        return self._storage.problems() + ((self._error,) if self._error else ())
+        return self._storage.problems() + super().problems
 
     @property
     def acknowledged(self) -> bool:
         """Whether an operator acknowledged the end of the last rollout."""
         return self._state is not None and self._state.acknowledged
 
+    # -- what operators request
+
     def start(
-        self, request: ChangeRequest, now_s: float, soak: Optional[SoakPlan] = None
+        self,
+        request: ChangeRequest,
+        now_s: float,
+        soak: Optional[SoakPlan] = None,
+        elsewhere: Optional[Outstanding] = None,
     ) -> RolloutState:
         """Start a rollout; raises OperationRefused.
 
-        ``soak`` None: OSDs follow at once, without verdicts.
+        ``soak`` None: OSDs follow at once, without verdicts. ``elsewhere`` is the restart that an
+        operation of another kind requested.
         """
-        self.load()
         self._refuse_while_running()
-        entries = self._cluster.entries_now()
+        entries = self.cluster.entries_now()
         state = planned(
             self._storage.next_id(),
             request,
-            cluster=self._cluster.reader.cluster_map(),
+            cluster=self.cluster.reader.cluster_map(),
             entries=as_mapping(entries, request.option),
             other_entries=as_mapping(entries, request.other_option),
-            running=self._cluster.running(request, request.order),
-            same_meaning=self._machine.same_meaning,
-            why_unstartable=self._cluster.why_unstartable,
+            running=self.cluster.running(request, request.order),
+            same_meaning=self.machine.same_meaning,
+            why_unstartable=self.cluster.why_unstartable,
             now_s=now_s,
             soak=soak or SoakPlan(),
         )
-        return self._start(state)
+        return self._start(state, elsewhere)
 
     def rollback(
         self,
@@ -310,6 +253,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         actor: str,
         now_s: float,
         before: Callable[[], None] = lambda: None,
+        elsewhere: Optional[Outstanding] = None,
     ) -> RolloutState:
         """Roll back a rollout (None: the last one); raises OperationRefused.
 
@@ -325,7 +269,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         if state.direction is Direction.BACK and not state.ended:
             raise OperationRefused(errno.EALREADY, f'{state.rollout_id} is being rolled back')
         option = state.request.option
-        changed = entries_blocking_rollback(state, as_mapping(self._cluster.entries_now(), option))
+        changed = entries_blocking_rollback(state, as_mapping(self.cluster.entries_now(), option))
         if changed:
             raise OperationRefused(
                 errno.EBUSY,
@@ -333,71 +277,17 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
                 'since then, and a rollback would overwrite that: set it by hand',
             )
         before()
-        return self._start(rolled_back(state, actor, now_s))
+        return self._start(rolled_back(state, actor, now_s), elsewhere)
 
-    def name_actor(self, rollout_id: str, actor: str) -> None:
-        """Record who requested a rollout, once known; raises CommandError."""
-        state = self._state
-        if state is None or state.rollout_id != rollout_id:
-            return
-        named = replace(state, request=replace(state.request, actor=actor))
-        self._save(named)
-        self._archive.keep(record_of(named))
-
-    def next_number(self) -> str:
-        """A new number for a change that is not a rollout."""
-        self.load()
-        return self._storage.next_id()[1:]
-
-    def add_record(self, record: HistoryRecord) -> None:
-        """Record the end of an operation that was not a rollout; raises CommandError."""
-        known = record in self._archive.records
-        self._archive.keep(record)
-        if not known:
-            self._time.ended_now(record.rollout_id)
-
-    def acknowledge(self) -> bool:
-        """Acknowledge a failed rollout; False if there is none. Raises OperationRefused."""
-        self.load()
-        if self._state is None or self.acknowledged or why_failed(self._state) is None:
-            return False
-        self._save_requested(replace(self._state, acknowledged=True))
-        return True
-
-    def _paused(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
-        if state.direction is Direction.RECOVER and not machine.something_follows(state):
-            raise OperationRefused(
-                errno.EBUSY,
-                'an OSD is being restored; that cannot be interrupted',
-            )
-        return machine.paused(state, actor, now_s)
-
-    def _resumed(self, state: RolloutState, now_s: float) -> RolloutState:
-        if not machine.waits_for_operator(state):
-            waits = (
-                f'it is waiting: {state.paused_reason}' if state.paused_reason else 'it is running'
-            )
-            raise OperationRefused(errno.EINVAL, f'the rollout is not paused; {waits}')
-        return machine.resumed(state, now_s)
-
-    def _aborted(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
-        entries = self._cluster.entries_if_known(state.request.option)
-        down = self._cluster.reader.cluster_map().down
-        return machine.aborted(state, actor, now_s, entries, down)
-
-    # -- storing
-
-    def _start(self, state: RolloutState) -> RolloutState:
-        self._conclude_previous(state.rollout_id)
+    def _start(self, state: RolloutState, elsewhere: Optional[Outstanding]) -> RolloutState:
         # A restart requested by an earlier operation may still be outstanding.
         if self._state is not None:
             state = replace(state, asked=self._state.asked)
-        elsewhere = self.other_outstanding()
         if state.asked is None and elsewhere is not None:
             asked, observer = elsewhere
             state = replace(state, asked=asked)
             self._observer.take_over_request(observer)
-        self._save_requested(state)
+        self._begin(state)
         try:
             self._archive.keep(record_of(state))
             self._storage.archive(state)
@@ -421,10 +311,50 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self._refuse_while_running()
         return self._archive.found(name)
 
-    def _refuse_while_running(self) -> None:
-        if self._state is not None and not self._state.ended:
+    def name_actor(self, rollout_id: str, actor: str) -> None:
+        state = self._state
+        if state is None or state.rollout_id != rollout_id:
+            return
+        named = self._save(self._named(state, actor))
+        self._archive.keep(record_of(named))
+
+    def _named(self, state: RolloutState, actor: str) -> RolloutState:
+        return replace(state, request=replace(state.request, actor=actor))
+
+    def next_number(self) -> str:
+        """A new number for a change that is not a rollout."""
+        self.load()
+        return self._storage.next_id()[1:]
+
+    def add_record(self, record: HistoryRecord) -> None:
+        """Record the end of an operation that was not a rollout; raises CommandError."""
+        known = record in self._archive.records
+        self._archive.keep(record)
+        if not known:
+            self.time.ended_now(record.rollout_id)
+
+    def acknowledge(self) -> bool:
+        """Acknowledge a failed rollout; False if there is none. Raises OperationRefused."""
+        self.load()
+        if self._state is None or self.acknowledged or why_failed(self._state) is None:
+            return False
+        self._save_requested(replace(self._state, acknowledged=True))
+        return True
+
+    def _paused(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
+        if state.direction is Direction.RECOVER and not machine.something_follows(state):
             raise OperationRefused(
-                errno.EBUSY,
-                f'rollout {self._state.rollout_id} is running ({self._state.phase.value}): wait '
-                'for it, or abort it',
+                errno.EBUSY, 'an OSD is being restored; that cannot be interrupted'
             )
+        return machine.paused(state, actor, now_s)
+
+    def _waits_for_operator(self, state: RolloutState) -> bool:
+        return machine.waits_for_operator(state)
+
+    def _resumed(self, state: RolloutState, now_s: float) -> RolloutState:
+        return machine.resumed(state, now_s)
+
+    def _aborted(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
+        entries = self.cluster.entries_if_known(state.request.option)
+        down = self.cluster.reader.cluster_map().down
+        return machine.aborted(state, actor, now_s, entries, down)

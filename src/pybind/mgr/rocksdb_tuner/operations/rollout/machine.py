@@ -18,9 +18,8 @@ from typing import Optional
 from ...plan.commands import Action, RestartOsd, SetEntry
 from ...plan.entries import own
 from ...plan.records import overruled, target
-from ..errors import OperationRefused
 from ..gates import Away, absent, absent_of, why_away, without_samples
-from ..phases import OBSERVES_FIRST, Outcome, Phase, clip, paused_text
+from ..phases import OBSERVES_FIRST, OperationRefused, Outcome, Phase, clip, paused_text
 from .admission import identity_mismatch, left_behind, start_leaving
 from .collapse import collapse
 from .osd_step import (
@@ -36,7 +35,6 @@ from .records import (
     OsdStep,
     RolloutState,
     ended,
-    in_flight,
     others_changed,
     recovery_ending,
     stamped,
@@ -57,7 +55,7 @@ from .soak import promote, soak, undecided
 
 
 def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    osd = in_flight(state)
+    osd = state.in_flight
     if osd is not None:
         return drive(rules, state, osd, seen)
     if state.ending is not None:
@@ -185,7 +183,7 @@ class Machine(Rules):
 
         ``waited_s`` is the observation's, ``away`` are the OSDs that are absent in it.
         """
-        osd = in_flight(state)
+        osd = state.in_flight
         described = () if state.asked is None else (state.asked.osd_id,)
         if osd is not None and osd.step in {OsdStep.RESTART_DUE, OsdStep.RESTARTING}:
             described = tuple({*described, osd.osd_id})
@@ -200,7 +198,7 @@ class Machine(Rules):
 def _needs(state: RolloutState, away: frozenset[int]) -> Needs:
     if state.ended:
         return Needs()
-    osd = in_flight(state)
+    osd = state.in_flight
     if osd is None and watched_batch(state) is not None:
         return Needs()
     if osd is None:
@@ -218,7 +216,7 @@ def _needs(state: RolloutState, away: frozenset[int]) -> Needs:
 
 def wait_key(state: RolloutState) -> tuple[object, ...]:
     """What the rollout is waiting for; time limits restart when it changes."""
-    osd = in_flight(state)
+    osd = state.in_flight
     return (
         state.rollout_id,
         state.direction,
@@ -227,6 +225,12 @@ def wait_key(state: RolloutState) -> tuple[object, ...]:
         state.pending_conflict,
         osd and (osd.osd_id, osd.step, osd.restarts_asked, osd.nonce_after),
     )
+
+
+def waits_at(state: RolloutState) -> Optional[tuple[object, ...]]:
+    """Its position; None: an operator paused it, and no OSD is restored in spite of that."""
+    chosen = state.paused_by is not None and state.direction is not Direction.RECOVER
+    return None if chosen else (wait_key(state), *(osd.step for osd in state.osds))
 
 
 def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
@@ -248,7 +252,7 @@ def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     if seen.waited_s < rules.limits.confirm_s:
         return Step(state)
     ending = state.ending or Ending(Outcome.ABORTED, pending_conflict)
-    osd, forwards = in_flight(state), state.direction is Direction.FORWARD
+    osd, forwards = state.in_flight, state.direction is Direction.FORWARD
     who = None if osd is None else own(osd.osd_id)
     down = osd is not None and forwards and osd.osd_id in seen.cluster.down
     if osd and who and down and who in changed and seen.entries.get(who) == state.before.entry(who):
@@ -284,7 +288,7 @@ def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
 
 def something_follows(state: RolloutState) -> bool:
     """Whether other OSDs must be rolled back after the OSD in flight."""
-    osd = in_flight(state)
+    osd = state.in_flight
     return others_changed(state, None if osd is None else osd.osd_id)
 
 
@@ -355,7 +359,7 @@ def refuse_while_deadly(
 def action_failed(state: RolloutState, action: Action, error: str, now_s: float) -> RolloutState:
     """The state after the cluster refused an action."""
     failed = replace(state, errors=state.errors + 1, last_error=clip(error), updated_s=now_s)
-    osd = in_flight(state)
+    osd = state.in_flight
     if isinstance(action, RestartOsd) and failed.asked is not None:
         failed = replace(failed, asked=replace(failed.asked, refused=True))
     if isinstance(action, RestartOsd) and osd is not None and osd.restarts_asked == 1:
@@ -368,7 +372,7 @@ def action_failed(state: RolloutState, action: Action, error: str, now_s: float)
 
 def _restart_attempts_exhausted(state: RolloutState) -> Optional[OsdProgress]:
     """The OSD whose restart attempts are exhausted."""
-    osd = in_flight(state)
+    osd = state.in_flight
     if osd is None or osd.step is not OsdStep.RESTARTING or osd.restarts_asked < 2:
         return None
     held = state.paused_by is not None and state.direction is not Direction.RECOVER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Callable, NamedTuple, Optional, Protocol
@@ -23,11 +24,12 @@ from ...mgr.records import (
     OsdInfo,
     RunningOption,
 )
+from ...plan.commands import Action, RemoveEntry, SetEntry
 from ...plan.entries import as_mapping
 from ...plan.records import ANNEX, OPTION, ChangeRequest
 from ..driver import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
-from ..errors import OperationRefused
 from ..gates import absent_of
+from ..phases import OperationRefused, Permission
 from ..reported import RecentChanges, ReportedSince, Stopwatch
 from .machine import Machine, wait_key
 from .osd_step import is_settled
@@ -35,14 +37,14 @@ from .recording import SoakProgress
 from .records import (
     AskedRestart,
     Direction,
-    OsdProgress,
     RolloutState,
     compared_osds,
-    in_flight,
     watched_batch,
 )
 from .rules import RESTARTED_TOGETHER_S, Needs, Observation, WhyUnstartable
 from .soak import lost_process
+
+log = logging.getLogger(__name__)
 
 #: Interval at which the orchestrator is asked to refresh.
 REFRESH_S = 60.0
@@ -123,18 +125,19 @@ class Cluster:
         option = request.option
         return answers(osd_ids, lambda n: self.reader.running(n, (option,))[option])
 
-
-class Tick(NamedTuple):
-    """Inputs of this tick, apart from the cluster."""
-
-    may_act: bool
-    schedule_reason: Optional[str]
-    no_reports_reason: Optional[str]
-    #: Whether there is a current sample of an OSD.
-    has_sample: Callable[[int], bool]
-    #: How long this manager has been observing, and the persistent clock.
-    watched_s: float
-    steady_s: float
+    def execute(self, action: Action, option: str) -> Optional[str]:
+        """The error of the cluster; None if it accepted the action."""
+        log.info('%s (%s)', action, option)
+        try:
+            if isinstance(action, SetEntry):
+                self.reader.set(action.who, option, action.value)
+            elif isinstance(action, RemoveEntry):
+                self.reader.remove(action.who, option)
+            else:
+                self.reader.restart_osd(action.osd_id)
+        except CommandError as error:
+            return error.message
+        return None
 
 
 class ProcessWatch(NamedTuple):
@@ -148,15 +151,6 @@ class ProcessWatch(NamedTuple):
     needs: Optional[Needs] = None
     #: OSDs that are compared with those of the rollout.
     compared: tuple[int, ...] = ()
-
-
-class _Down(NamedTuple):
-    """How long the OSD in flight has been down, or was before it came up."""
-
-    down_s: float = 0.0
-    was_down_s: float = 0.0
-    lifeless_s: float = 0.0
-    alive: Optional[bool] = None
 
 
 class Observer:
@@ -206,34 +200,29 @@ class Observer:
         state: RolloutState,
         machine: Machine,
         found: SoakProgress,
-        now: Tick,
+        allowed: Permission,
+        steady_s: float,
         idle: ProcessWatch = ProcessWatch(),  # noqa: B008 - immutable
     ) -> Observation:
-        steady_s = now.steady_s
+        """``steady_s`` is the persistent clock."""
         waited_s = self._waiting.update(wait_key(state), steady_s)
-        cluster = self._cluster.reader.cluster_map()
+        reader = self._cluster.reader
+        cluster = reader.cluster_map()
         away = absent_of(cluster, state.request.order)
         absent_s = self._absent.update((state.rollout_id, away), steady_s)
         needs = idle.needs or machine.needs(state, waited_s, frozenset(away))
-        watched, flying = watched_batch(state), in_flight(state)
+        watched, flying = watched_batch(state), state.in_flight
         lost = watched is not None and lost_process(state, watched, cluster) is not None
         if lost or idle.lost(cluster):
             needs = replace(needs, upgrade=True)
         batch = idle.watched if watched is None or flying is not None else watched.number
         soaking_s = self._soaking.update((state.rollout_id, batch), steady_s)
-        is_down = flying is not None and _is_down(cluster, flying.osd_id)
-        key = state.rollout_id, None if flying is None else flying.osd_id, is_down
-        down_s = self._down.update(key, steady_s)
         self._see_processes(cluster, steady_s)
-        reader = self._cluster.reader
         up = [n for n, (is_up, *_) in self._processes.items() if is_up]
-        reported = self._reported.update(self._processes, reader, up, steady_s)
-        described = self._described(needs, down_s if is_down else 0.0)
-        down = self._of_down(flying, key, down_s, described, steady_s)
         entries = self._cluster.entries()
         gated = bool(needs.ok_to_stop or needs.upgrade)
-        limits = machine.limits
-        return Observation(
+        forward = state.direction is Direction.FORWARD
+        seen = Observation(
             cluster=cluster,
             pgs=reader.pg_summary(),
             health=frozenset(reader.health_codes()),
@@ -250,31 +239,55 @@ class Observer:
             versions=daemon_versions(reader) if gated else None,
             upgrade=orchestrated_upgrade(reader) if gated else None,
             orchestrator_reason=reader.unavailable_reason() if needs.orchestrator else None,
-            may_act=now.may_act,
-            schedule_reason=now.schedule_reason,
-            no_reports_reason=now.no_reports_reason,
-            unsampled=_unsampled(state, cluster, now.has_sample, idle.compared),
+            may_act=allowed.may_act,
+            schedule_reason=allowed.outside_window,
+            no_reports_reason=allowed.no_reports_reason
+            or (allowed.reports_unknown if forward else None),
+            unsampled=_unsampled(state, cluster, allowed.has_sample, idle.compared),
             moved=frozenset(
                 n
                 for n in self._moves.within(min(RESTARTED_TOGETHER_S, soaking_s))
                 if n in self._processes
             ),
-            osds_moved=not reported,
-            watched_s=now.watched_s,
+            osds_moved=not self._reported.update(self._processes, reader, up, steady_s),
+            watched_s=allowed.watched_s,
             waited_s=waited_s,
             absent_s=absent_s,
-            described=described,
-            restart_settled=self._restart_settled(
-                state.asked, described, steady_s, limits.restart_s
-            ),
-            down_s=down.down_s,
-            was_down_s=down.was_down_s,
-            alive=down.alive,
-            lifeless_s=down.lifeless_s,
             before_s=found.before_s,
             after_s=found.after_s,
             judgement=found.judgement,
             restart_is_ours=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
+        )
+        return self._with_restart(seen, state, needs, machine.limits.restart_s, steady_s)
+
+    def _with_restart(
+        self,
+        seen: Observation,
+        state: RolloutState,
+        needs: Needs,
+        most_s: float,
+        steady_s: float,
+    ) -> Observation:
+        """What is known of the requested restart, and how long the OSD in flight has been down."""
+        flying = state.in_flight
+        info = None if flying is None else seen.osd(flying.osd_id)
+        is_down = info is not None and not info.up
+        key = state.rollout_id, None if flying is None else flying.osd_id, is_down
+        down_s = self._down.update(key, steady_s)
+        described = self._described(needs, down_s if is_down else 0.0)
+        daemon = None if flying is None else described.get(flying.osd_id)
+        alive = self._life.update(key, daemon)
+        if flying is not None and is_down:
+            self._was_down = flying.osd_id, down_s
+        same = flying is not None and not is_down and self._was_down[0] == flying.osd_id
+        return replace(
+            seen,
+            described=described,
+            restart_settled=self._restart_settled(state.asked, described, steady_s, most_s),
+            down_s=down_s if is_down else 0.0,
+            was_down_s=self._was_down[1] if same else 0.0,
+            alive=alive if is_down else None,
+            lifeless_s=self._lifeless.update((*key, alive is True), steady_s),
         )
 
     def _see_processes(self, cluster: ClusterMap, steady_s: float) -> None:
@@ -286,26 +299,6 @@ class Observer:
         # Marked down and up again between two looks, it has the same process.
         self._processes = {o.osd_id: (o.up, o.in_cluster, o.nonce, o.up_from) for o in cluster.osds}
         self._moves.update(self._processes, steady_s)
-
-    def _of_down(
-        self,
-        flying: Optional[OsdProgress],
-        key: tuple[str, Optional[int], bool],
-        down_s: float,
-        described: Mapping[int, OrchestratedDaemon],
-        steady_s: float,
-    ) -> _Down:
-        is_down = key[2]
-        daemon = None if flying is None else described.get(flying.osd_id)
-        alive = self._life.update(key, daemon)
-        lifeless_s = self._lifeless.update((*key, alive is True), steady_s)
-        if flying is None:
-            return _Down(lifeless_s=lifeless_s)
-        if is_down:
-            self._was_down = flying.osd_id, down_s
-            return _Down(down_s, lifeless_s=lifeless_s, alive=alive)
-        was_down_s = self._was_down[1] if self._was_down[0] == flying.osd_id else 0.0
-        return _Down(was_down_s=was_down_s, lifeless_s=lifeless_s)
 
     def _described(self, needs: Needs, down_s: float) -> Mapping[int, OrchestratedDaemon]:
         """The orchestrator's reports, refreshed periodically while the OSD in flight is down."""
@@ -349,14 +342,9 @@ def _unsampled(
     has_sample: Callable[[int], bool],
     others: tuple[int, ...],
 ) -> tuple[int, ...]:
-    if state.ended or state.direction is not Direction.FORWARD or in_flight(state) is not None:
+    if state.ended or state.direction is not Direction.FORWARD or state.in_flight is not None:
         return ()
     # An absent OSD never reports again.
     wanted = tuple(dict.fromkeys((*compared_osds(state), *others)))
     away = absent_of(cluster, wanted)
     return tuple(n for n in wanted if n not in away and not has_sample(n))
-
-
-def _is_down(cluster: ClusterMap, osd_id: int) -> bool:
-    info = cluster.by_id.get(osd_id)
-    return info is not None and not info.up

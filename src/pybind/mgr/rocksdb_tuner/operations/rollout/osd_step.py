@@ -12,8 +12,8 @@ restart due   the gates are open: a restart is requested       restarting
 restarting    the OSD map shows a new process                  checking
 checking      the process runs what the config store gives it  settling
 settling      placement groups are clean                       verified, restored
-collapsing    the config store has no entry for it             collapsed
-repinning     the config store has its own entry again         verified
+collapsing    the config store has no entry for it, or, if     collapsed
+              own entries stay, has its own entry again        verified
 ============  ===============================================  ===================
 
 The nonce in the OSD map identifies an OSD's process. A changed nonce is no proof that the requested
@@ -50,7 +50,6 @@ from .records import (
     OsdStep,
     RolloutState,
     ended,
-    in_flight,
     others_changed,
     recovery_ending,
     waiting,
@@ -131,20 +130,14 @@ def _restoring(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observ
 
 def _collapsing(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     who = own(osd.osd_id)
+    value, after = None, OsdStep.COLLAPSED
+    if state.own_entries_stay is not None:
+        restart, after = state.request.restart, OsdStep.VERIFIED
+        value = target(state.request, osd.osd_id) if restart else state.before.entry(who)
     if state.ending is not None and who in seen.entries:
         # What is shared may no longer be the target
         return Step(with_osd(state, replace(osd, step=OsdStep.VERIFIED)))
-    return entry(rules, state, seen, who, None) or Step(
-        with_osd(state, replace(osd, step=OsdStep.COLLAPSED))
-    )
-
-
-def _repinning(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    who = own(osd.osd_id)
-    value = target(state.request, osd.osd_id) if state.request.restart else state.before.entry(who)
-    return entry(rules, state, seen, who, value) or Step(
-        with_osd(state, replace(osd, step=OsdStep.VERIFIED))
-    )
+    return entry(rules, state, seen, who, value) or Step(with_osd(state, replace(osd, step=after)))
 
 
 # -- the restart
@@ -464,7 +457,6 @@ _STEPS: Mapping[OsdStep, Callable[[Rules, RolloutState, OsdProgress, Observation
     OsdStep.CHECKING: _checking,
     OsdStep.SETTLING: _settling,
     OsdStep.COLLAPSING: _collapsing,
-    OsdStep.REPINNING: _repinning,
 }
 
 
@@ -535,7 +527,7 @@ def unsafe(state: RolloutState, down: Collection[int]) -> Optional[OsdProgress]:
     The one in flight, or one that is ``down`` in its soak. A rollback has many in flight: of those,
     the one that is restarting, was not verified yet, or is ``down``.
     """
-    osd, back = in_flight(state), state.direction is Direction.BACK
+    osd, back = state.in_flight, state.direction is Direction.BACK
     if osd is not None and not (back and _is_as_before(osd)):
         return osd
     watched = watched_batch(state)
@@ -548,7 +540,7 @@ def unsafe(state: RolloutState, down: Collection[int]) -> Optional[OsdProgress]:
 
 def _is_as_before(osd: OsdProgress) -> bool:
     """Whether the process of an OSD in a rollback was verified before, and is not restarting."""
-    verified = {OsdStep.COLLAPSING, OsdStep.REPINNING, OsdStep.SETTLING}
+    verified = {OsdStep.COLLAPSING, OsdStep.SETTLING}
     return osd.step in verified or (osd.step is OsdStep.RESTART_DUE and osd.restart_needed)
 
 

@@ -38,7 +38,6 @@ from .records import (
     RolloutState,
     batch_in_view,
     batch_of,
-    in_flight,
     is_unchanged,
     watched_batch,
 )
@@ -126,7 +125,7 @@ def recorded_now(state: RolloutState, idle_reason: Optional[str] = None) -> Opti
     if number == 0:
         return Part.BEFORE if state.stage is Phase.PREFLIGHT else None
     # The next batch is waiting: no change is under way.
-    waits = state.stage in {Phase.SOAKING, Phase.PROMOTING} and in_flight(state) is None
+    waits = state.stage in {Phase.SOAKING, Phase.PROMOTING} and state.in_flight is None
     pending = number < count(state.request) and is_unchanged(state, batch_of(state, number))
     return Part.BEFORE if waits and pending else None
 
@@ -227,12 +226,12 @@ class Recording:
 
     def compare_clocks(self, now_s: float, steady_s: float) -> None:
         """If the wall clock ``now_s`` was set since the last call, blocks get their new times."""
-        if self._clocks is not None:
-            by_s = (now_s - self._clocks[0]) - (steady_s - self._clocks[1])
-            if abs(by_s) > _CLOCK_SET_S:
-                for recorder in self._recorders.values():
-                    recorder.evidence = moved(recorder.evidence, by_s)
-                self._unsaved = True
+        before_s, steady_before_s = self._clocks or (now_s, steady_s)
+        by_s = (now_s - before_s) - (steady_s - steady_before_s)
+        if abs(by_s) > _CLOCK_SET_S:
+            for recorder in self._recorders.values():
+                recorder.evidence = moved(recorder.evidence, by_s)
+            self._unsaved = True
         self._clocks = now_s, steady_s
 
     def found(self, state: RolloutState, now_s: float) -> SoakProgress:
@@ -259,23 +258,19 @@ class Recording:
         """
         in_view = self._in_view(state, now_s)
         part = recorded_now(state, idle_reason)
-        number = in_view.evidence.batch
-        following = _following(state, number)
-        upcoming = None if following is None else self._recorder_of(state, following)
-        events: Mapping[int, SlowEvents] = {}
-        if part is not None:
-            upcoming_osds = (
-                () if upcoming is None or part is Part.BEFORE else upcoming.evidence.osds
-            )
-            events = slow_events(sorted({*in_view.evidence.osds, *upcoming_osds}))
-        completed = _add(in_view, part, newest, now_s, events, reports)
-        if completed and part is Part.AFTER:
-            among = batch_of(state, number).among
-            self._judgement = _judged(in_view.evidence, among, _gain_signal(state, number))
-        if upcoming is not None:
+        measured_now = [(in_view, part)]
+        following = _following(state, in_view.evidence.batch)
+        if following is not None:
             before = Part.BEFORE if part is Part.AFTER else None
-            completed = _add(upcoming, before, newest, now_s, events, reports) or completed
-        self._unsaved = self._unsaved or completed
+            measured_now.append((self._recorder_of(state, following), before))
+        osds = {n for recorder, now in measured_now if now for n in recorder.evidence.osds}
+        events = slow_events(sorted(osds)) if osds else {}
+        for recorder, now in measured_now:
+            samples = {n: newest(n) for n in recorder.evidence.osds}
+            completed = recorder.add(now, samples, now_s, events, reports)
+            self._unsaved = self._unsaved or completed
+            if completed and now is Part.AFTER:
+                self._judgement = _judged(state, recorder.evidence)
         # A baseline that is measured while the schedule holds the rollout is stored once it is
         # used: it may take days, and another manager measures its own.
         if part is not Part.BEFORE or state.phase is not Phase.WAITING:
@@ -283,67 +278,8 @@ class Recording:
 
     def keep(self) -> None:
         """Store new blocks."""
-        if self._unsaved:
-            self._save()
-
-    def end(self) -> None:
-        """Delete the evidence; raises CommandError."""
-        self._recorders = {}
-        self._storage.save_evidence(())
-
-    def _in_view(self, state: RolloutState, now_s: float) -> Recorder:
-        if self._rollout_id != state.rollout_id:
-            self._rollout_id = state.rollout_id
-            self._recorders = {
-                evidence.batch: Recorder(evidence)
-                for evidence in self._storage.load_evidence()
-                if evidence.rollout_id == state.rollout_id
-            }
-            self._judgement = None
-        batch = batch_in_view(state)
-        self._drop_ended(state, batch)
-        passed = [number for number in self._recorders if number < batch.number]
-        for number in passed:
-            del self._recorders[number]
-        recorder = self._recorder_of(state, batch)
-        if passed:
-            self._judgement = None
-        if self._judgement is None and recorder.evidence.after:
-            self._judgement = _judged(
-                recorder.evidence, batch.among, _gain_signal(state, batch.number)
-            )
-        if is_unchanged(state, batch):
-            known = recorder.evidence.before
-            most_age_s = baseline_most_age_s(batch.soak, spacing_s(known))
-            recorder.evidence = replace(recorder.evidence, before=fresh(known, now_s, most_age_s))
-        return recorder
-
-    def _drop_ended(self, state: RolloutState, batch: PlannedBatch) -> None:
-        """Drop measurements of a process that restarted during its soak."""
-        known = self._recorders.get(batch.number)
-        if known is None or not known.evidence.after or batch.number != len(state.verdicts):
+        if not self._unsaved:
             return
-        if (
-            state.direction is Direction.FORWARD
-            and not state.ended
-            and watched_batch(state) is None
-        ):
-            known.evidence = replace(known.evidence, after=())
-            self._judgement = None
-
-    def _recorder_of(self, state: RolloutState, batch: PlannedBatch) -> Recorder:
-        known = self._recorders.get(batch.number)
-        wanted = no_evidence(state, batch)
-        if known is None or not set(wanted.osds) <= set(known.evidence.osds):
-            known = self._recorders[batch.number] = Recorder(wanted)
-        elif known.evidence.osds != wanted.osds:
-            # An OSD was left behind: measurements of the others stay valid.
-            known.evidence = replace(
-                known.evidence, changed=wanted.changed, controls=wanted.controls
-            )
-        return known
-
-    def _save(self) -> None:
         try:
             self._storage.save_evidence(tuple(r.evidence for r in self._recorders.values()))
         except CommandError as error:
@@ -352,27 +288,60 @@ class Recording:
         else:
             self._unsaved = False
 
+    def end(self) -> None:
+        """Delete the evidence; raises CommandError."""
+        self._recorders = {}
+        self._storage.save_evidence(())
 
-def _add(
-    recorder: Recorder,
-    part: Optional[Part],
-    newest: Callable[[int], Optional[Sample]],
-    now_s: float,
-    events: Mapping[int, SlowEvents],
-    reports: ReportInterval,
-) -> bool:
-    osds = recorder.evidence.osds
-    slow_events = {n: events[n] for n in osds if n in events}
-    return recorder.add(part, {n: newest(n) for n in osds}, now_s, slow_events, reports)
+    def _in_view(self, state: RolloutState, now_s: float) -> Recorder:
+        """The recorder of the batch in view, without what no longer counts."""
+        if self._rollout_id != state.rollout_id:
+            self._rollout_id, self._judgement = state.rollout_id, None
+            self._recorders = {
+                evidence.batch: Recorder(evidence)
+                for evidence in self._storage.load_evidence()
+                if evidence.rollout_id == state.rollout_id
+            }
+        batch = batch_in_view(state)
+        for number in [number for number in self._recorders if number < batch.number]:
+            del self._recorders[number]
+            self._judgement = None
+        recorder = self._recorder_of(state, batch)
+        known = recorder.evidence
+        forward = state.direction is Direction.FORWARD and not state.ended
+        if forward and watched_batch(state) is None and batch.number == len(state.verdicts):
+            # Its process restarted during the soak.
+            known = replace(known, after=())
+        if is_unchanged(state, batch):
+            most_age_s = baseline_most_age_s(batch.soak, spacing_s(known.before))
+            known = replace(known, before=fresh(known.before, now_s, most_age_s))
+        recorder.evidence = known
+        if not known.after:
+            self._judgement = None
+        elif self._judgement is None:
+            self._judgement = _judged(state, known)
+        return recorder
+
+    def _recorder_of(self, state: RolloutState, batch: PlannedBatch) -> Recorder:
+        known = self._recorders.get(batch.number)
+        wanted = no_evidence(state, batch)
+        if known is None or not set(wanted.osds) <= set(known.evidence.osds):
+            known = self._recorders[batch.number] = Recorder(wanted)
+        # If an OSD was left behind, measurements of the others stay valid.
+        known.evidence = replace(known.evidence, changed=wanted.changed, controls=wanted.controls)
+        return known
 
 
 #: For `Judgement.missing`.
 _A_FRESH_BASELINE = 'a baseline from shortly before: the rollout was held up since it was measured'
 
 
-def _judged(evidence: Evidence, among: int, promised: Optional[str]) -> Judgement:
+def _judged(state: RolloutState, evidence: Evidence) -> Judgement:
     """The verdict; not harmless if the baseline is of another time."""
-    found = judge(evidence, among, promised)
+    canary = evidence.batch == 0
+    # The canary must gain in this signal; later batches must only not get worse.
+    gain = state.request.promised if canary and state.request.purpose is Purpose.GAIN else None
+    found = judge(evidence, batch_of(state, evidence.batch).among, gain)
     # The change of each compared OSD, which stands for others of its batch, takes a while, and so
     # does the soak: each at most as long as blocks are kept.
     most_s = (1 + len(evidence.changed)) * limits().most_blocks * evidence.block_s
@@ -381,12 +350,6 @@ def _judged(evidence: Evidence, among: int, promised: Optional[str]) -> Judgemen
     if near or not found.verdict.harmless:
         return found
     return replace(found, verdict=Verdict.INCONCLUSIVE, missing=(_A_FRESH_BASELINE,))
-
-
-def _gain_signal(state: RolloutState, number: int) -> Optional[str]:
-    """The signal in which the canary must gain; later batches must only not get worse."""
-    gain = number == 0 and state.request.purpose is Purpose.GAIN
-    return state.request.promised if gain else None
 
 
 def _following(state: RolloutState, number: int) -> Optional[PlannedBatch]:

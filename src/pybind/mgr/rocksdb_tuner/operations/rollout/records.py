@@ -43,10 +43,9 @@ class OsdStep(str, Enum):
     SETTLING = 'settling'
     #: It runs the target by its own entry.
     VERIFIED = 'verified'
-    #: Its own entry is being removed, so that the shared entry applies.
+    #: Its own entry is being removed, so that the shared entry applies, or written again, since the
+    #: shared entry must not apply.
     COLLAPSING = 'collapsing'
-    #: Its own entry is being written again, since the shared entry must not apply.
-    REPINNING = 'repinning'
     #: It gets the target from the shared entry.
     COLLAPSED = 'collapsed'
     #: Its own entry is being restored.
@@ -58,15 +57,7 @@ class OsdStep(str, Enum):
 
 
 _RESTARTING = frozenset({OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING})
-_CHANGING = frozenset(
-    {
-        OsdStep.SETTING,
-        OsdStep.RESTORING,
-        OsdStep.RESTART_DUE,
-        OsdStep.COLLAPSING,
-        OsdStep.REPINNING,
-    }
-)
+_CHANGING = frozenset({OsdStep.SETTING, OsdStep.RESTORING, OsdStep.RESTART_DUE, OsdStep.COLLAPSING})
 
 
 @dataclass(frozen=True)
@@ -287,15 +278,6 @@ def wrong_request(request: ChangeRequest) -> Iterator[str]:
 UNCHANGED = frozenset({OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND})
 
 
-def in_flight(state: RolloutState) -> Optional[OsdProgress]:
-    """The one OSD being changed."""
-    return state.in_flight
-
-
-def first_at(state: RolloutState, step: OsdStep) -> Optional[OsdProgress]:
-    return next((osd for osd in state.osds if osd.step is step), None)
-
-
 def others_changed(state: RolloutState, osd_id: Optional[int] = None) -> bool:
     """Whether any OSD other than this one is changed."""
     return any(osd.step not in UNCHANGED for osd in state.osds if osd.osd_id != osd_id)
@@ -447,7 +429,6 @@ _PHASES = {
     OsdStep.RESTORED: Phase.ROLLED_BACK,
     OsdStep.RESTORING: Phase.ROLLING_BACK,
     OsdStep.COLLAPSING: Phase.COLLAPSING,
-    OsdStep.REPINNING: Phase.COLLAPSING,
 }
 
 

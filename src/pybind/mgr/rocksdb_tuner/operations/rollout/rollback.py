@@ -25,7 +25,6 @@ from .records import (
     RolloutState,
     ended,
     finished,
-    in_flight,
     others_changed,
     recovery_ending,
     with_osd,
@@ -84,7 +83,7 @@ def presumed_changed(state: RolloutState) -> RolloutState:
 
 
 def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    osd = in_flight(state)
+    osd = state.in_flight
     if osd is None:
         return _after_recovery(state, recovery_ending(state))
     return drive(rules, state, osd, seen)
@@ -117,7 +116,7 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
             return step
         osds = tuple(_restore_step(state, osd, seen) for osd in state.osds)
         return Step(replace(step.state, osds=osds))
-    osd = in_flight(state)
+    osd = state.in_flight
     if osd is None:
         left = describe_left_behind(state)
         failure = state.failure if left is None else f'{state.failure}; left behind: {left}'
@@ -150,7 +149,7 @@ def _stopped(rules: Rules, state: RolloutState, seen: Observation) -> Optional[R
     who = own(osd.osd_id)
     if ending is None:
         deadly = seen.entries.get(who) != state.before.entry(who)
-        if osd is not in_flight(state) or not deadly or osd.osd_id not in seen.cluster.down:
+        if osd is not state.in_flight or not deadly or osd.osd_id not in seen.cluster.down:
             return None
         # Nothing holds the removal of what keeps it from starting.
         ending = Ending(Outcome.ROLLED_BACK, held or '')
@@ -321,8 +320,7 @@ def _allowed_own(state: RolloutState, osd: OsdProgress) -> tuple[Optional[str], 
     allowed: Mapping[OsdStep, tuple[Optional[str], ...]] = {
         OsdStep.SETTING: (before, wanted),
         OsdStep.RESTORING: (before, wanted, *leaving),
-        OsdStep.COLLAPSING: (wanted, final),
-        OsdStep.REPINNING: (wanted, final, target),
+        OsdStep.COLLAPSING: (wanted, final, target),
         OsdStep.COLLAPSED: (final,),
     }
     if osd.step in allowed:

@@ -5,30 +5,29 @@ Stored data is never trusted: see `store.stored`.
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Optional
+from typing import Callable, Optional
 
 from ...judge.evidence import Block, Evidence, Measured
+from ...judge.verdict import in_words
 from ...mgr.protocols import CommandError, Store
 from ...plan.batches import count
-from ...store.stored import BROKEN, Quarantine, Stored
+from ...store.stored import Quarantine, Stored
 from ...units import UNKNOWN, format_time, natural
 from ..history import HistoryRecord
-from ..phases import Phase
+from ..phases import OperationRefused, Outcome, Phase
 from .records import Direction, RolloutState, wrong_request
+from .rollback import presumed_changed
 
 DAY_S = 86400.0
 
 
 def contradictions(state: RolloutState) -> Iterator[str]:
     yield from wrong_request(state.request)
-    yield from _wrong_progress(state)
-
-
-def _wrong_progress(state: RolloutState) -> Iterator[str]:
     ids = state.request.order
     if sorted(osd.osd_id for osd in state.before.osds) != sorted(ids):
         yield '"before.osds" does not match "request.order"'
@@ -73,33 +72,6 @@ class RolloutStorage:
         """One sentence for each quarantined text, until it is removed."""
         return self._quarantine.problems()
 
-    def restore_readable(self, held: Callable[[RolloutState], RolloutState]) -> None:
-        """Restore quarantined data that can be read now, as once it was repaired.
-
-        ``held`` transforms a rollout that is under way.
-        """
-
-        def converted(record: object) -> object:
-            if isinstance(record, RolloutState) and not record.ended:
-                return held(record)
-            return record
-
-        self._quarantine.restore(self._stored, converted)
-
-    def _stored(self, key: str) -> Optional[Stored[Any]]:
-        """None for a key that is not a rollout's."""
-        for stored in (self._current, self._clock):
-            if stored.key == key:
-                return stored
-        for prefix, found in (
-            (EVIDENCE, self._evidence),
-            (HISTORY, self._record),
-            (ARCHIVE, self._archived),
-        ):
-            if key.startswith(prefix):
-                return found(key.removeprefix(prefix))
-        return None
-
     def _evidence(self, batch: str) -> Stored[Evidence]:
         return Stored(self._store, EVIDENCE + batch, Evidence, _wrong_evidence)
 
@@ -109,8 +81,11 @@ class RolloutStorage:
     def _archived(self, rollout_id: str) -> Stored[RolloutState]:
         return Stored(self._store, ARCHIVE + rollout_id, RolloutState, contradictions)
 
-    def load_current(self) -> Optional[RolloutState]:
-        return self._quarantine.read(self._current)
+    def load_current(
+        self, held: Callable[[RolloutState], RolloutState] = lambda state: state
+    ) -> Optional[RolloutState]:
+        """``held`` converts one that could not be read before, and is under way."""
+        return self._quarantine.read(self._current, lambda s: s if s.ended else held(s))
 
     def save_current(self, state: RolloutState) -> None:
         """Raises CommandError: then either this or the previous state is stored."""
@@ -125,8 +100,8 @@ class RolloutStorage:
 
     def load_evidence(self) -> tuple[Evidence, ...]:
         """One for each batch with stored evidence."""
-        batches = [key.removeprefix(EVIDENCE) for key in self._store.keys(EVIDENCE)]
-        read = (self._quarantine.read(self._evidence(batch)) for batch in batches)
+        keys = sorted(self._quarantine.keys(EVIDENCE))
+        read = (self._quarantine.read(self._evidence(k.removeprefix(EVIDENCE))) for k in keys)
         return tuple(evidence for evidence in read if evidence is not None)
 
     def save_evidence(self, kept: tuple[Evidence, ...]) -> None:
@@ -150,7 +125,7 @@ class RolloutStorage:
 
     def archived(self, name: str) -> Optional[RolloutState]:
         """The newest rollout with this id, or of the recommendation with this id."""
-        for key in reversed(self._by_age(ARCHIVE)):
+        for key in reversed(_by_age(self._quarantine.keys(ARCHIVE))):
             state = self._quarantine.read(self._archived(key.removeprefix(ARCHIVE)))
             if state and name in {state.rollout_id, state.request.recommendation_id}:
                 return state
@@ -158,7 +133,8 @@ class RolloutStorage:
 
     def load_history(self) -> tuple[HistoryRecord, ...]:
         """Oldest first."""
-        ids = [key.removeprefix(HISTORY) for key in self._by_age(HISTORY)]
+        keys = _by_age(self._quarantine.keys(HISTORY))
+        ids = [key.removeprefix(HISTORY) for key in keys]
         records = (self._quarantine.read(self._record(rollout_id)) for rollout_id in ids)
         return tuple(record for record in records if record is not None)
 
@@ -169,16 +145,16 @@ class RolloutStorage:
 
     def next_id(self) -> str:
         """A new id, higher than all stored ones."""
-        prefixes = (HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE)
-        used = [number_of(key) for prefix in prefixes for key in self._store.keys(prefix)]
-        return f'r{max(used, default=0) + 1}'
-
-    def _by_age(self, prefix: str) -> list[str]:
-        return sorted(self._store.keys(prefix), key=number_of)
+        used = {*self._quarantine.keys(HISTORY), *self._quarantine.keys(ARCHIVE)}
+        return f'r{max(map(number_of, used), default=0) + 1}'
 
     def _drop_oldest(self, prefix: str, keep: int) -> None:
-        for key in self._by_age(prefix)[:-keep]:
+        for key in _by_age(self._store.keys(prefix))[:-keep]:
             Stored(self._store, key, RolloutState).save(None)
+
+
+def _by_age(keys: Iterable[str]) -> list[str]:
+    return sorted(keys, key=number_of)
 
 
 @dataclass(frozen=True)
@@ -310,3 +286,81 @@ def number_of(key: str) -> int:
 STORE_PERIOD_S = 600.0
 #: Beyond this, the time since an operation ended no longer matters.
 _LONG_AGO_S = 32 * DAY_S
+
+
+def record_of(state: RolloutState) -> HistoryRecord:
+    """The history record of the present state."""
+    request = state.request
+    first = request.order[0]
+    options_from, options_to = request.strings or (
+        state.before.by_id[first].value,
+        request.target_by_osd[first],
+    )
+    return HistoryRecord(
+        rollout_id=state.rollout_id,
+        time_s=state.started_s,
+        recommendation_id=request.recommendation_id,
+        who=request.who,
+        options_from=options_from,
+        options_to=options_to,
+        actor=request.actor,
+        outcome=state.outcome or Outcome.WAITING,
+        reason=state.failure,
+        prediction=request.prediction,
+        measured=None if state.judgement is None else in_words(state.judgement),
+        predicted=request.predicted,
+        judgement=state.judgement,
+        option=request.option,
+    )
+
+
+class RolloutArchive:
+    """The history of changes, and the rollouts that can still be rolled back."""
+
+    def __init__(self, storage: RolloutStorage) -> None:
+        self._storage = storage
+        #: Every change, oldest first.
+        self.records: tuple[HistoryRecord, ...] = ()
+
+    @property
+    def rollout_ids(self) -> tuple[str, ...]:
+        """Oldest first."""
+        return tuple(r.rollout_id for r in self.records if r.rollout_id.startswith('r'))
+
+    def load(self, running: Optional[RolloutState]) -> None:
+        self.records = tuple(_known(r, running) for r in self._storage.load_history())
+
+    def holds(self, state: RolloutState) -> bool:
+        """Whether an ended rollout is archived."""
+        known = self._storage.archived(state.rollout_id)
+        return record_of(state) in self.records and known is not None and known.ended
+
+    def keep(self, record: HistoryRecord) -> None:
+        """Raises CommandError."""
+        self._storage.save_record(record)
+        others = (r for r in self.records if r.rollout_id != record.rollout_id)
+        # In the order in which the next manager reads it.
+        self.records = tuple(sorted((*others, record), key=lambda r: number_of(r.rollout_id)))
+
+    def found(self, name: Optional[str]) -> RolloutState:
+        """The rollout to roll back (None: the last one); raises OperationRefused."""
+        found = self._storage.archived(self.rollout_ids[-1] if name is None else name)
+        if found is None:
+            known = ', '.join(r.rollout_id for r in self.records[-8:])
+            raise OperationRefused(
+                errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
+            )
+        # A state stored before the end does not show the final progress.
+        return found if found.ended else presumed_changed(found)
+
+
+def _known(record: HistoryRecord, running: Optional[RolloutState]) -> HistoryRecord:
+    """A change recorded as under way without a stored state has failed."""
+    is_running = running is not None and record.rollout_id == running.rollout_id
+    if record.outcome is not Outcome.WAITING or is_running:
+        return record
+    return replace(
+        record,
+        outcome=Outcome.FAILED,
+        reason='its stored state could not be read: nothing further was done',
+    )

@@ -7,7 +7,7 @@ from typing import Callable, Optional
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, RunningOption
-from rocksdb_tuner.operations.rollout.records import OsdStep, first_at
+from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, refusing, set_profile
 
@@ -188,7 +188,7 @@ def _overrule(world: World, watch: Watch, osd_id: int) -> None:
 def _overrule_next(world: World, watch: Watch, _: int) -> None:
     """An operator writes the ceph.conf of a pending OSD, and restarts it."""
     state = world.known
-    pending = first_at(state, OsdStep.PENDING) if state else None
+    pending = next((o for o in state.osds if o.step is OsdStep.PENDING), None) if state else None
     if pending is not None and pending.osd_id in world.cluster.osds:
         _overrule(world, watch, pending.osd_id)
         _restart_by_hand(world, pending.osd_id)
@@ -360,7 +360,6 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.REFUSES_SET: _refuse('config set'),
     ChaosEvent.REFUSES_RM: _refuse('config rm'),
     ChaosEvent.REFUSES_DUMP: _refuse('config dump'),
-    ChaosEvent.REFUSES_GET: _refuse('config get'),
     ChaosEvent.REFUSES_OK_TO_STOP: _refuse('osd ok-to-stop'),
     ChaosEvent.REFUSES_VERSIONS: _refuse('versions'),
     ChaosEvent.MONITORS_BACK: lambda w, _, __: heal_monitors(w),

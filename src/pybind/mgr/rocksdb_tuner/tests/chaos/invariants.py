@@ -19,7 +19,6 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdProgress,
     OsdStep,
     RolloutState,
-    in_flight,
 )
 from rocksdb_tuner.operations.rollout.rollback import (
     REVERTS,
@@ -41,7 +40,7 @@ from .rules import Rule
 #: As DESIGN names them, not as the code under test does.
 _HOLDING_FLAGS = {'noout', 'nobackfill', 'norecover', 'norebalance', 'pauserd', 'pausewr'}
 _HOLDING_HEALTH = {'OSD_NEARFULL', 'OSD_FULL', 'MON_DOWN', 'PG_DEGRADED', 'OSD_DOWN'}
-_STEPS_OF_WRITES = {OsdStep.SETTING, OsdStep.RESTORING, OsdStep.COLLAPSING, OsdStep.REPINNING}
+_STEPS_OF_WRITES = {OsdStep.SETTING, OsdStep.RESTORING, OsdStep.COLLAPSING}
 #: A manager that became active samples for so long.
 _OBSERVES_FIRST_S = 10.0
 #: An OSD that is down for this long does not start.
@@ -227,7 +226,7 @@ class Watch(Checks[Rule]):
         return who in setting
 
     def paused(self) -> None:
-        flying = in_flight(self.run.state)
+        flying = self.run.state.in_flight
         self._paused, self._flying = True, None if flying is None else flying.osd_id
 
     def resumed(self) -> None:
@@ -821,7 +820,7 @@ class Watch(Checks[Rule]):
         failure = state.failure or ''
         if not failure.startswith('aborted by') or state.direction is not Direction.FORWARD:
             return
-        flying = in_flight(state)
+        flying = state.in_flight
         # Who sets the OSD's own entry has it from there on.
         theirs = flying is not None and any(
             who.partition('/')[0] == f'osd.{flying.osd_id}' for who in touched

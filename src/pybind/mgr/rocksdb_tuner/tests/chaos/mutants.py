@@ -25,8 +25,8 @@ from rocksdb_tuner.operations.rollout import (
     automatic,
     collapse,
     driver,
-    history,
     machine,
+    observer,
     osd_step,
     records,
     rollback,
@@ -548,12 +548,12 @@ _mutant('other string not watched', Rule.OPERATOR_WINS, ChaosEvent.SETS_OTHER_ST
 
 @_mutant('always the main option', Rule.AS_REQUESTED)
 def _always_the_main_option(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = observer.Cluster.execute
 
     def written(self: Any, action: Any, option: str) -> Any:
         return carry(self, action, OPTION)
 
-    patch.attribute(driver.Driver, '_execute', written)
+    patch.attribute(observer.Cluster, 'execute', written)
 
 
 _mutant('rollback over others', Rule.OPERATOR_WINS, ChaosEvent.SETS_OSD, ChaosEvent.SETS_ALL)(
@@ -586,38 +586,38 @@ def _undo_removes(patch: Patch) -> None:
 
 @_mutant('entry of the wrong OSD', Rule.AS_REQUESTED)
 def _wrong_osds_entry(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = observer.Cluster.execute
 
     def shifted(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'osd.{int(action.who[4:]) + 5000}', action.value)
         return carry(self, action, option)
 
-    patch.attribute(driver.Driver, '_execute', shifted)
+    patch.attribute(observer.Cluster, 'execute', shifted)
 
 
 @_mutant('wrong OSD restarted', Rule.SAVED_BEFORE)
 def _wrong_osd_restarted(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = observer.Cluster.execute
 
     def shifted(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, RestartOsd):
             action = RestartOsd(action.osd_id ^ 1)
         return carry(self, action, option)
 
-    patch.attribute(driver.Driver, '_execute', shifted)
+    patch.attribute(observer.Cluster, 'execute', shifted)
 
 
 @_mutant('another value written', Rule.AS_REQUESTED)
 def _other_value_written(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = observer.Cluster.execute
 
     def other(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry):
             action = SetEntry(action.who, f'{action.value},max_background_jobs=2')
         return carry(self, action, option)
 
-    patch.attribute(driver.Driver, '_execute', other)
+    patch.attribute(observer.Cluster, 'execute', other)
 
 
 @_mutant('masked entry for all', Rule.NO_MASKS)
@@ -632,14 +632,14 @@ def _masked_entry_for_all(patch: Patch) -> None:
 
 @_mutant('masked entry for one', Rule.NO_MASKS)
 def _masked_entry_for_one(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = observer.Cluster.execute
 
     def masked(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'{action.who}/class:ssd', action.value)
         return carry(self, action, option)
 
-    patch.attribute(driver.Driver, '_execute', masked)
+    patch.attribute(observer.Cluster, 'execute', masked)
 
 
 _mutant(
@@ -867,7 +867,7 @@ def _started_during_another(patch: Patch) -> None:
     settle = osd_step._settling
 
     def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
-        following = records.first_at(state, OsdStep.PENDING)
+        following = _first_pending(state)
         if following is not None:
             started = replace(following, step=OsdStep.SETTING)
             return Step(records.with_osd(state, started))
@@ -876,12 +876,16 @@ def _started_during_another(patch: Patch) -> None:
     patch.everywhere(settle, hurried)
 
 
+def _first_pending(state: Any) -> Any:
+    return next((osd for osd in state.osds if osd.step is OsdStep.PENDING), None)
+
+
 @_mutant('started while another is checked', Rule.ONE_AT_A_TIME)
 def _started_while_another_is_checked(patch: Patch) -> None:
     check = osd_step._checking
 
     def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
-        following = records.first_at(state, OsdStep.PENDING)
+        following = _first_pending(state)
         if following is not None:
             return Step(records.with_osd(state, replace(following, step=OsdStep.SETTING)))
         return check(rules_, state, osd, seen)
@@ -899,7 +903,7 @@ def _history_not_recorded(patch: Patch) -> None:
 
 @_mutant('outcome not recorded', Rule.RECORDED)
 def _outcome_not_recorded(patch: Patch) -> None:
-    record = history.record_of
+    record = storage.record_of
     patch.everywhere(record, lambda state: replace(record(state), outcome=Outcome.WAITING))
 
 
@@ -981,7 +985,7 @@ def _waits_forever(patch: Patch) -> None:
     dispatch = machine._dispatch
 
     def stuck(rules_: Any, state: Any, seen: Any) -> Any:
-        osd = records.in_flight(state)
+        osd = state.in_flight
         if osd is not None and osd.step is OsdStep.SETTLING and seen.pgs.active_clean == 0:
             return Step(replace(state, last_error='stuck'))
         if state.last_error == 'stuck':

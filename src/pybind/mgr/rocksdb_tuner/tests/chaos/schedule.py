@@ -13,7 +13,6 @@ from rocksdb_tuner.operations.rollout.records import (
     Direction,
     OsdStep,
     RolloutState,
-    in_flight,
     watched_batch,
 )
 from rocksdb_tuner.operations.rollout.soak import undecided
@@ -38,7 +37,6 @@ class Moment(str, Enum):
     JUDGING = 'judging'
     COLLAPSING = 'collapsing'
     COLLAPSING_OSD = 'collapsing an OSD'
-    REPINNING = 'repinning'
     LEAVING = 'leaving an OSD behind'
     AWAY = 'waiting for one that is away'
     RECOVER_RESTORING = 'recover: restoring'
@@ -63,7 +61,6 @@ _FORWARD = {
     OsdStep.CHECKING: Moment.CHECKING,
     OsdStep.SETTLING: Moment.SETTLING,
     OsdStep.COLLAPSING: Moment.COLLAPSING_OSD,
-    OsdStep.REPINNING: Moment.REPINNING,
     OsdStep.RESTORING: Moment.LEAVING,
 }
 _RECOVER = {
@@ -90,7 +87,7 @@ def moment_of(state: Optional[RolloutState]) -> Moment:
         return Moment.IDLE
     if state.ended:
         return Moment.ENDED
-    flying = in_flight(state)
+    flying = state.in_flight
     step = None if flying is None else flying.step
     if state.direction is Direction.RECOVER:
         return Moment.RECOVER_RESTORING if step is None else _RECOVER[step]

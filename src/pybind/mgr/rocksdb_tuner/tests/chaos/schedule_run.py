@@ -11,9 +11,8 @@ from typing import NamedTuple, Optional
 from unittest.mock import patch
 
 from rocksdb_tuner.operations import announce
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState, in_flight
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rollback import entries_blocking_rollback
 from rocksdb_tuner.plan.order import domains_of, in_batches
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
@@ -186,7 +185,7 @@ class ScheduleRun:
         state = self.world.known
         if state is None:
             return min(osds)
-        flying = in_flight(state)
+        flying = state.in_flight
         found = state.request.order[0] if flying is None else flying.osd_id
         return found if found in osds else None
 

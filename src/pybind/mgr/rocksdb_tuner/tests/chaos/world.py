@@ -17,7 +17,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.report_interval import DEFAULT
 from rocksdb_tuner.observe.sample import names_for
-from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import OperationRefused
 from rocksdb_tuner.operations.rollout.automatic import MaintenanceWindow, Policy
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
@@ -314,8 +314,8 @@ class LoopWorld(World):
         driver = tuner.operations.driver
         driver._on_change = self._changed
         # A string that keeps OSDs from starting passes every check.
-        unchecked = replace(driver._cluster, why_unstartable=lambda *_: None)
-        driver._cluster = driver._observer._cluster = unchecked
+        unchecked = replace(driver.cluster, why_unstartable=lambda *_: None)
+        driver.cluster = driver._observer._cluster = unchecked
         self._spoil(tuner)
         self.tuner = tuner
         self.active_since_s = self.cluster.now_s

@@ -10,8 +10,7 @@ import pytest
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.announce import Progress, Texts
 from rocksdb_tuner.operations.driver import STEPS_PER_TICK, OperationDriver
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Step
+from rocksdb_tuner.operations.phases import OperationRefused, Step
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 
@@ -43,6 +42,8 @@ class Counting(OperationDriver[Count, int, int]):
     refused_writes: int = 0
     done_all_the_same: bool = False
     refuses_ends: bool = False
+    #: What is observed.
+    samples: int = 0
 
     KIND = 'count'
 
@@ -57,13 +58,25 @@ class Counting(OperationDriver[Count, int, int]):
         self._on_change = self._announced
 
     def start(self, count: Count) -> Count:
-        self.load()
-        self._conclude_previous(count.operation_id)
-        return self._save_requested(count)
+        self._refuse_while_running()
+        return self._begin(count)
 
     def tick(self, samples: int = 0) -> None:
         self.load()
-        self._advance(0.0, lambda _: samples, lambda state: state.number, 0.0)
+        self.samples = samples
+        self._advance(0.0, 0.0)
+
+    def _observe(self, state: Count) -> int:
+        return self.samples
+
+    def _waits_at(self, state: Count) -> object:
+        return state.number
+
+    def _named(self, state: Count, actor: str) -> Count:
+        return replace(state, last=len(actor))
+
+    def _waits_for_operator(self, state: Count) -> bool:
+        return state.paused_by is not None
 
     @property
     def error_text(self) -> Optional[str]:
@@ -172,9 +185,16 @@ def test_operators_control_only_running_operations() -> None:
     with pytest.raises(OperationRefused, match='no count is under way'):
         driver.resume(0.0)
     driver.start(Count('c1'))
+    with pytest.raises(OperationRefused, match='count c1 is under way: wait for it, or abort it'):
+        driver.start(Count('c2'))
+    with pytest.raises(OperationRefused, match='the count is not paused; it is running'):
+        driver.resume(0.0)
     driver.pause('ann', 0.0)
     driver.tick()
     assert driver.state == Count('c1', paused_by='ann')
+    driver.name_actor('c2', 'client.ann')
+    driver.name_actor('c1', 'ann')
+    assert driver.state == Count('c1', paused_by='ann', last=len('ann'))
     assert driver.why_waiting() == 'c1: 0'
     driver.resume(0.0)
     driver.abort('ann', 0.0)

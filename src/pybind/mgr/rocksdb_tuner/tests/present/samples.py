@@ -50,6 +50,7 @@ from rocksdb_tuner.judge.records import (
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.operations.compaction.machine import Limits
 from rocksdb_tuner.operations.compaction.plan import CampaignPlan, Guard, PlannedOsd
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
@@ -57,7 +58,6 @@ from rocksdb_tuner.operations.compaction.records import (
     CompactionStep,
     planned,
 )
-from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.operations.experiment.records import ExperimentState
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome, Phase

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rocksdb_tuner.operations.rollout.records import in_flight
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.operations import next_step
 from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun, changing
@@ -14,10 +13,10 @@ def test_next_step_names_the_osd_that_restarts() -> None:
     run = ExperimentRun()
     run.begin()
     state = run.come_to(
-        lambda state: changing(state) and state.leg is not None and in_flight(state.leg) is not None
+        lambda state: changing(state) and state.leg is not None and state.leg.in_flight is not None
     )
     assert state.leg is not None
-    osd = in_flight(state.leg)
+    osd = state.leg.in_flight
     assert osd is not None
     snapshot = samples.operating(experiment=state)
     step = f'wait for osd.{osd.osd_id} to restart and become clean'

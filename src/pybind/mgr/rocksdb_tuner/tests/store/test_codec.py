@@ -17,11 +17,11 @@ from rocksdb_tuner.kinds import Only, Signed
 from rocksdb_tuner.store.codec import (
     NOT_STORED,
     OMITTABLE,
+    StoredStateError,
     decode,
     encode,
     encode_field,
 )
-from rocksdb_tuner.store.errors import StoredStateError
 
 
 class Color(str, Enum):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable, Optional
+from typing import Callable, Optional
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.store import stored as under_test
-from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.codec import StoredStateError
 from rocksdb_tuner.store.stored import BROKEN, LIMIT_BYTES, PIECES, Quarantine, Stored
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 
@@ -281,33 +281,23 @@ def test_readable_quarantined_data_is_restored(caplog: pytest.LogCaptureFixture)
     """And only that: neither what still cannot, nor in place of what was stored since."""
     store, good = FakeStore(), FakeStore()
     stored(good).save(record())
-    aside = {'again': good.values[KEY], 'declined': '2', 'broken': 'x', 'newer': good.values[KEY]}
+    aside = {'again': good.values[KEY], 'broken': 'x', 'newer': good.values[KEY]}
     store.values = {BROKEN + key: text for key, text in aside.items()}
     store.values['newer'] = '5'
-
-    def found(key: str) -> Optional[Stored[Any]]:
-        return None if key == 'declined' else stored(store, key)
 
     def held(restored: Record) -> Record:
         return replace(restored, name='held')
 
+    def read(key: str) -> Optional[Record]:
+        return Quarantine(store).read(stored(store, key), held)
+
+    assert Quarantine(store).keys('') == {'again', 'broken', 'newer'}
     store.on_set = lambda key: (_ for _ in ()).throw(CommandError(28, 'no space'))
-    Quarantine(store).restore(found, held)
+    assert read('again') is None
     assert 'no space' in caplog.text
     store.on_set = lambda _: None
-    Quarantine(store).restore(found, held)
-    assert stored(store, 'again').load() == held(record())
-    assert sorted(store.values) == [
-        'again',
-        *(BROKEN + key for key in ('broken', 'declined', 'newer')),
-        'newer',
-    ]
-
-
-def test_data_removed_by_another_manager_is_skipped() -> None:
-    """Between listing the keys and reading one of them."""
-    store = FakeStore()
-    store.values = {f'{BROKEN}a': '1'}
-    store.get = lambda _: None  # type: ignore[assignment,method-assign]
-    Quarantine(store).restore(lambda key: stored(store, key), lambda found: found)
-    assert store.values == {f'{BROKEN}a': '1'}
+    assert [read(key) for key in ('again', 'broken')] == [held(record()), None]
+    assert Quarantine(store).keys('n') == {'newer'}
+    assert read('newer') is None
+    assert store.values[BROKEN + 'newer'] == '5'
+    assert sorted(store.values) == ['again', BROKEN + 'broken', BROKEN + 'newer']

@@ -15,10 +15,9 @@ from rocksdb_tuner.advise.custom_profiles import CustomProfiles, decode_custom_p
 from rocksdb_tuner.advise.records import Recommendation
 from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.judge.records import SoakPlan
-from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.records import ExperimentState
 from rocksdb_tuner.operations.history import HistoryRecord
-from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.present import views
 from rocksdb_tuner.present.advice import plan_of

@@ -8,8 +8,7 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Permission
+from rocksdb_tuner.operations.phases import OperationRefused, Permission
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode

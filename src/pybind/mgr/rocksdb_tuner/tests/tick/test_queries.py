@@ -14,7 +14,7 @@ from rocksdb_tuner import Module
 from rocksdb_tuner.deep.reader import MOST, OSD_SPACING_S, WINDOW_S, RateLimit
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import OperationRefused
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tick import queries
 from rocksdb_tuner.tick.queries import Queries, in_a_thread

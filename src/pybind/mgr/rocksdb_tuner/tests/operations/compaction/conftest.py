@@ -8,8 +8,8 @@ from typing import Callable, Optional
 import pytest
 
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
+from rocksdb_tuner.operations.compaction.machine import Limits, Measured
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
-from rocksdb_tuner.operations.compaction.rules import Limits, Measured
 from rocksdb_tuner.operations.phases import Permission
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.snapshot import Sampling

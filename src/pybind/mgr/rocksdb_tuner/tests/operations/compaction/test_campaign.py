@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.compaction.records import CompactionStep
-from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 
 from .conftest import USED_BYTES, Run
@@ -49,22 +47,6 @@ def test_parallel_compactions_stay_within_one_rack() -> None:
     assert together == {frozenset(pair) for pair in ((1, 2), (3, 4))}
 
 
-@pytest.mark.parametrize('flag', ['noout', 'nobackfill'])
-def test_closed_gate_blocks_the_next_osd_and_is_named(run: Run, flag: str) -> None:
-    run.start()
-    run.until(lambda state: state.osds[0].step is CompactionStep.DONE)
-    run.cluster.flags.add(flag)
-    reported = list(run.cluster.compactions.requested)
-    state = run.to_a_wait(flag)
-    assert state.phase is Phase.WAITING
-    for _ in range(100):
-        run.tick()
-    assert len(run.cluster.compactions.requested) <= len(reported) + 1
-    assert run.cluster.compactions.running() == set()
-    run.cluster.flags.clear()
-    assert run.run_to_end().outcome is Outcome.DONE
-
-
 def test_osd_that_never_reports_is_skipped_and_the_others_compact(run: Run) -> None:
     """Its guards cannot be evaluated; those of the others can, without it."""
     run.unmeasured = frozenset({1})
@@ -74,45 +56,6 @@ def test_osd_that_never_reports_is_skipped_and_the_others_compact(run: Run) -> N
     state = run.run_to_end()
     assert run.steps() == {0: 'done', 1: 'skipped', 2: 'done', 3: 'done'}
     assert state.outcome is Outcome.DONE
-
-
-def test_slow_clients_block_the_next_osd_until_the_operator_resumes(
-    run: Run,
-) -> None:
-    run.start()
-    run.until(lambda state: bool(state.in_flight))
-    run.latency_ms = 9.0
-    state = run.to_a_wait('more than 1.5 times the baseline of 5.0 ms')
-    assert run.cluster.compactions.requested == [0]
-    assert state.osds[0].latency_ms == 9.0
-    run.driver.resume(run.cluster.now_s)
-    state = run.run_to_end()
-    assert state.outcome is Outcome.DONE
-    assert state.baseline_ms == 9.0
-
-
-def test_abort_waits_for_the_running_compaction_and_ends(run: Run) -> None:
-    run.start()
-    run.until(lambda state: bool(state.in_flight))
-    run.driver.abort('operator', run.cluster.now_s)
-    assert not run.state.ended
-    state = run.run_to_end()
-    assert (state.stage, state.outcome) == (Phase.FAILED, Outcome.ABORTED)
-    assert run.cluster.compactions.requested == [0]
-    assert state.osds[0].step is CompactionStep.DONE
-    assert 'aborted by operator' in (state.failure or '')
-
-
-def test_mode_off_starts_nothing_more_within_a_tick(run: Run) -> None:
-    run.start()
-    run.until(lambda state: state.osds[0].step is CompactionStep.SETTLING)
-    run.may_act = False
-    for _ in range(100):
-        run.tick()
-    assert run.cluster.compactions.requested == [0]
-    assert 'mode' in (run.state.paused_reason or '')
-    run.may_act = True
-    assert run.run_to_end().outcome is Outcome.DONE
 
 
 @pytest.mark.parametrize('at', list(CompactionStep)[:4])
@@ -136,50 +79,3 @@ def test_request_lost_in_a_failover_is_repeated(run: Run) -> None:
     run.fail_over()
     assert run.run_to_end().outcome is Outcome.DONE
     assert run.cluster.compactions.requested == [0, 0, 1, 2, 3]
-
-
-def test_osd_that_refuses_is_skipped_after_two_requests_with_its_answer(run: Run) -> None:
-    run.cluster.compactions.refuses.add(1)
-    run.start()
-    state = run.run_to_end()
-    assert run.cluster.compactions.requested == [0, 1, 1, 2, 3]
-    assert state.osds[1].step is CompactionStep.SKIPPED
-    assert 'did not start compacting after 2 requests (osd.1: no)' in (state.failure or '')
-
-
-def test_osd_restarted_during_its_compaction_is_asked_again(run: Run) -> None:
-    run.start()
-    run.until(lambda state: bool(run.cluster.compactions.running()))
-    run.cluster.restart_by_hand(0)
-    state = run.run_to_end()
-    assert state.outcome is Outcome.DONE
-    assert run.cluster.compactions.requested == [0, 0, 1, 2, 3]
-
-
-def test_commands_without_a_campaign_are_refused() -> None:
-    run = Run()
-    refused = 'no compaction campaign is under way'
-    with pytest.raises(OperationRefused, match=refused):
-        run.driver.pause('operator', 0.0)
-    with pytest.raises(OperationRefused, match=refused):
-        run.driver.resume(0.0)
-    with pytest.raises(OperationRefused, match=refused):
-        run.driver.abort('operator', 0.0)
-
-
-def test_refusing_store_leaves_the_state_unchanged(run: Run) -> None:
-    run.store.error = CommandError(30, 'read-only')
-    with pytest.raises(OperationRefused, match='read-only'):
-        run.start()
-    assert run.driver.state is None
-    run.store.error = None
-    run.start()
-    run.until(lambda state: state.stage is Phase.CANARY)
-    run.store.error = CommandError(30, 'read-only')
-    reported = list(run.cluster.compactions.requested)
-    for _ in range(100):
-        run.tick()
-    assert run.cluster.compactions.requested == reported
-    assert 'read-only' in run.driver.problems[0]
-    run.store.error = None
-    assert run.run_to_end().outcome is Outcome.DONE

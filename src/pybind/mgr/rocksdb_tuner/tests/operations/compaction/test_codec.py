@@ -19,7 +19,7 @@ from rocksdb_tuner.operations.compaction.records import (
     OsdCompaction,
     planned,
 )
-from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.codec import StoredStateError
 from rocksdb_tuner.store.stored import LIMIT_BYTES
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 

@@ -11,9 +11,8 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.operations.compaction.driver import CURRENT
-from rocksdb_tuner.operations.compaction.rules import Probe, parse_probe
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.compaction.machine import Probe, parse_probe
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
 
 from .conftest import USED_BYTES, Run
@@ -63,11 +62,11 @@ def test_impossible_command_is_refused_with_its_errno() -> None:
     with pytest.raises(OperationRefused) as busy:
         run.start()
     assert busy.value.errno == errno.EBUSY
-    assert busy.value.message == 'compaction campaign c1 is under way'
+    assert busy.value.message.startswith('compaction campaign c1 is under way: wait for it')
     with pytest.raises(OperationRefused) as running:
         run.driver.resume(1.0)
     assert running.value.errno == errno.EINVAL
-    assert running.value.message == 'compaction campaign c1 is not paused; it is running'
+    assert running.value.message == 'the compaction campaign is not paused; it is running'
     run.store.error = CommandError(errno.EROFS, 'read-only')
     with pytest.raises(OperationRefused) as unstored:
         run.driver.pause('a', 1.0)

@@ -10,7 +10,16 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
-from rocksdb_tuner.operations.compaction.machine import gated, probed, step
+from rocksdb_tuner.operations.compaction.machine import (
+    Limits,
+    Measured,
+    Probe,
+    Step,
+    View,
+    gated,
+    probed,
+    step,
+)
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,
@@ -22,7 +31,6 @@ from rocksdb_tuner.operations.compaction.records import (
     planned,
     resumed,
 )
-from rocksdb_tuner.operations.compaction.rules import Limits, Probe, Step, View
 from rocksdb_tuner.operations.gates import ClusterView
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -70,17 +78,16 @@ def observer(cluster: FakeCluster, **changes: object) -> View:
         ok_to_stop=dict.fromkeys(ids),
         versions=cluster.daemon_versions(),
     )
+    measured = Measured(dict.fromkeys(ids, GIB), dict.fromkeys(ids, 4 * GIB), 5.0, frozenset())
     fields: dict[str, object] = {
         'cluster': seen,
         'watched_s': 1000.0,
         'probes': {n: probe(cluster, n) for n in ids},
-        'latency_ms': 5.0,
-        'used_bytes': dict.fromkeys(ids, GIB),
-        'total_bytes': dict.fromkeys(ids, 4 * GIB),
         'in_step_s': dict.fromkeys(ids, 1000.0),
-        **changes,
+        **{name: value for name, value in changes.items() if name not in Measured._fields},
     }
-    return View(**fields)  # type: ignore[arg-type]
+    changed = {name: value for name, value in changes.items() if name in Measured._fields}
+    return View(measured=measured._replace(**changed), **fields)  # type: ignore[arg-type]
 
 
 def probed_in(cluster: FakeCluster, state: CampaignState) -> tuple[int, ...]:
@@ -123,7 +130,7 @@ def without(view: View, osd_id: int) -> View:
 
 
 def after(state: CampaignState, view: View) -> Step:
-    return step(state, view, 2.0, LIMITS)
+    return step(state, view, 2.0)
 
 
 def first(found: Step) -> OsdCompaction:
@@ -162,8 +169,7 @@ def test_client_latency_is_sampled_for_a_minute_and_stored(
 
 def test_request_stores_process_count_and_size(cluster: FakeCluster) -> None:
     state = campaign(cluster, errors=2, last_error='x', stage=Phase.CANARY)
-    view = observer(cluster)
-    view = replace(view, used_bytes={**view.used_bytes, 0: 2 * GIB - 1})
+    view = observer(cluster, used_bytes={**dict.fromkeys(cluster.osds, GIB), 0: 2 * GIB - 1})
     found = after(state, view)
     assert found.compact == 0
     assert first(found) == replace(
@@ -362,7 +368,7 @@ def test_highest_latency_during_a_compaction_is_stored(cluster: FakeCluster) -> 
     busy = with_probe(observer(cluster), 0, probe(cluster, 0, running=True))
     highest = []
     for latency in (None, 6.0, 9.0, 7.0, None):
-        found = after(state, replace(busy, latency_ms=latency))
+        found = after(state, replace(busy, measured=busy.measured._replace(latency_ms=latency)))
         state = found.state
         highest.append(first(found).latency_ms)
     assert highest == [None, 6.0, 9.0, 9.0, 9.0]

@@ -17,7 +17,7 @@ from rocksdb_tuner.operations.experiment.records import (
     Stage,
 )
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.records import OsdStep, in_flight
+from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
@@ -74,10 +74,14 @@ class ExperimentRun(Run):
             created,
             self.cluster,
             self.store,
-            on_end=lambda state: created.add_record(record_of(state)),
+            on_end=lambda state: self.handed_on(created, state),
         )
-        self.experiment.on_winner = self.winners.append
         return created
+
+    def handed_on(self, created: Driver, state: ExperimentState) -> None:
+        created.add_record(record_of(state))
+        if state.best is not None:
+            self.winners.append(state)
 
     def fail_over(self) -> None:
         super().fail_over()
@@ -131,7 +135,7 @@ def one_step_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def at_step(state: ExperimentState, step: OsdStep) -> bool:
     """Whether an OSD gets the string of its arm, and is at this step."""
-    flying = None if state.leg is None else in_flight(state.leg)
+    flying = None if state.leg is None else state.leg.in_flight
     return changing(state) and flying is not None and flying.step is step
 
 

@@ -8,16 +8,14 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.announce import why_failed, why_waiting
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
-from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
     OsdStep,
     RolloutState,
-    in_flight,
 )
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
 from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
@@ -99,7 +97,7 @@ def test_end_is_stored_and_delivered_also_by_the_next_manager(run: ExperimentRun
         raise CommandError(5, 'read-only')
 
     run.begin()
-    run.experiment.on_winner = refuse
+    run.experiment._on_end = refuse
     run.finish()
     run.tick()
     assert 'cannot continue: read-only' in run.experiment.problems[0]
@@ -125,7 +123,9 @@ def test_rollout_tracks_a_restart_requested_by_an_experiment(run: ExperimentRun)
     run.experiment.abort('client.a', run.cluster.now_s)
     run.tick()
     run.experiment.abort('client.a', run.cluster.now_s)
-    state = run.driver.start(set_profile(run.cluster), run.cluster.now_s)
+    state = run.driver.start(
+        set_profile(run.cluster), run.cluster.now_s, elsewhere=run.experiment.outstanding
+    )
     assert state.asked == asked
     run.driver.abort('client.a', run.cluster.now_s)
     run.come_to(lambda _: run.driver.state is not None and run.driver.state.ended)
@@ -210,7 +210,7 @@ GATE_S = 1800.0
 def in_leg(run: ExperimentRun) -> ExperimentState:
     """While the first OSD restarts."""
     run.begin()
-    state = run.come_to(lambda state: state.leg is not None and in_flight(state.leg) is not None)
+    state = run.come_to(lambda state: state.leg is not None and state.leg.in_flight is not None)
     return replace(state, paused_reason='osd.0 is down')
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.judge.arms import Arm
-from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.records import Stage
-from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, in_flight
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
 from .conftest import (
@@ -236,7 +235,7 @@ def test_pause_holds_everything_until_resume(run: ExperimentRun) -> None:
     run.experiment.pause('client.a', run.cluster.now_s)
     run.come_to(
         lambda state: (
-            (state.leg is not None and in_flight(state.leg) is None) or state.paused_by is not None
+            (state.leg is not None and state.leg.in_flight is None) or state.paused_by is not None
         )
     )
     for _ in range(60):

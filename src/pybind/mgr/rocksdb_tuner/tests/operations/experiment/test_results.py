@@ -11,7 +11,7 @@ from rocksdb_tuner.judge.arms import Answer, Conclusion
 from rocksdb_tuner.judge.predictions import PredictionResult
 from rocksdb_tuner.operations.experiment.announce import in_words, measured_arms, record_of
 from rocksdb_tuner.operations.experiment.records import with_arms
-from rocksdb_tuner.operations.rollout.history import comparisons, track_record
+from rocksdb_tuner.operations.history import comparisons, track_record
 from rocksdb_tuner.tests.present import experiment_samples as experiments
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.tests.present.experiment_samples import BEST, OBJECTIVE, OTHER

@@ -90,8 +90,6 @@ def test_blocks_are_stored_with_five_digits(run: ExperimentRun) -> None:
     assert ExperimentStorage(run.store).load_blocks('E1') == Measurements('E1')
     assert storage.problems()
     run.store.values[f'{BROKEN}{BLOCKS}'] = good
-    run.store.values[f'{BROKEN}experiment/other'] = 'kept'
-    storage.restore_readable(lambda state: state)
     assert storage.load_blocks('E1') == found
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.phases import OperationRefused, Phase
 from rocksdb_tuner.operations.rollout.admission import planned
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.plan.records import OPTION, ChangeRequest

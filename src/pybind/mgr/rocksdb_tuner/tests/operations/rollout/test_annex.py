@@ -7,8 +7,7 @@ import re
 import pytest
 
 from rocksdb_tuner.advise.cohort import why_unstartable
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
 from rocksdb_tuner.tests.fake_cluster import FakeCluster

@@ -114,7 +114,7 @@ def phases(state: RolloutState) -> list[Phase]:
         ((VERIFIED, VERIFIED), {'verdicts': (Verdict.NO_WORSE,) * 2}, Phase.DONE),
         ((OsdStep.COLLAPSED, VERIFIED), {'verdicts': (Verdict.NO_WORSE,) * 4}, Phase.DONE),
         ((OsdStep.COLLAPSED, OsdStep.COLLAPSING), {}, Phase.COLLAPSING),
-        ((OsdStep.REPINNING, OsdStep.COLLAPSED), {}, Phase.COLLAPSING),
+        ((OsdStep.COLLAPSING, OsdStep.COLLAPSED), {}, Phase.COLLAPSING),
         ((OsdStep.RESTORED, OsdStep.RESTORING), {'direction': BACK}, Phase.ROLLING_BACK),
         ((OsdStep.RESTORED, OsdStep.RESTORED), {'direction': BACK}, Phase.ROLLED_BACK),
         ((OsdStep.RESTART_DUE, OsdStep.RESTORED), {'direction': BACK}, Phase.ROLLING_BACK),

@@ -23,7 +23,6 @@ from rocksdb_tuner.judge.records import (
 )
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.phases import TEXT_MAX, Outcome, Phase
-from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Before,
@@ -34,9 +33,14 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.operations.rollout.storage import CURRENT, RolloutStorage, contradictions
+from rocksdb_tuner.operations.rollout.storage import (
+    CURRENT,
+    RolloutStorage,
+    contradictions,
+    record_of,
+)
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
-from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.codec import StoredStateError
 from rocksdb_tuner.store.stored import Stored
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 from rocksdb_tuner.tests.store.as_text import as_text

@@ -11,7 +11,7 @@ from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.collapse import collapse
 from rocksdb_tuner.operations.rollout.osd_step import drive
-from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.records import Ending, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.plan.commands import Action, RemoveEntry, SetEntry
 from rocksdb_tuner.plan.records import ChangeKind
@@ -219,7 +219,7 @@ def test_own_entries_are_written_back_before_their_shared_entry_is_removed(
     assert [osd.step for osd in first.state.osds] == [
         COLLAPSED,
         VERIFIED,
-        OsdStep.REPINNING,
+        OsdStep.COLLAPSING,
         VERIFIED,
     ]
     assert first.actions == ()
@@ -325,9 +325,9 @@ def test_osd_left_behind_has_the_previous_entry_of_its_id(
 
 
 @pytest.mark.parametrize('restart', [True, False])
-def test_repinned_osd_has_its_own_entry_again(cluster: FakeCluster, restart: bool) -> None:
+def test_osd_whose_entry_stays_has_its_own_entry_again(cluster: FakeCluster, restart: bool) -> None:
     """Its target; where only entries are changed what it had before, which means the same."""
-    state = collapsing(cluster, OsdStep.REPINNING, *[VERIFIED] * 3)
+    state = collapsing(cluster, OsdStep.COLLAPSING, *[VERIFIED] * 3, own_entries_stay='why')
     state = replace(state, request=replace(state.request, restart=restart))
     state = replace(state, before=replace(state.before, entries=(('osd.0', OLD),)))
     value = NEW if restart else OLD
@@ -339,6 +339,8 @@ def test_repinned_osd_has_its_own_entry_again(cluster: FakeCluster, restart: boo
     assert tried.paused_reason == '3 attempts failed, retrying: EROFS'
     there = of(state, observed(cluster, entries={'osd.0': value}))
     assert (there.actions, canary(there).step) == ((), VERIFIED)
+    ending = Ending(Outcome.ABORTED, 'why')
+    assert of(replace(state, ending=ending), seen).actions == (SetEntry('osd.0', value),)
 
 
 HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'

@@ -12,12 +12,12 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.storage import (
     ARCHIVE,
     CLOCK,
     CURRENT,
     HISTORY,
+    record_of,
 )
 
 from .conftest import NEW, OLD, Run, refusing, same_meaning, set_profile
@@ -52,7 +52,7 @@ def with_parts(run: Run, **parts: Any) -> Driver:
 def test_nothing_is_known_before_loading(run: Run) -> None:
     driver = with_parts(run)
     assert (driver.state, driver.history, driver.problems, driver.broken) == (None, (), (), ())
-    assert (driver.acknowledged, driver.since_end_s) == (False, None)
+    assert (driver.acknowledged, driver.time.since_end_s) == (False, None)
     assert driver.why_waiting() is None
 
 
@@ -95,8 +95,8 @@ def test_log_has_actions_failures_and_the_conclusion(
     def count(level: str, *texts: str) -> int:
         return sum(found == level and all(t in text for t in texts) for found, text in reported)
 
-    assert count('INFO', "rollout: SetEntry(who='osd.0'") == 1
-    assert count('INFO', 'rollout: RestartOsd(osd_id=0)') == 2
+    assert count('INFO', "SetEntry(who='osd.0'") == 1
+    assert count('INFO', 'RestartOsd(osd_id=0) (') == 2
     assert count('WARNING', 'RestartOsd(osd_id=0) failed: host is offline') == 1
     assert count('WARNING', 'cannot store a restart: no space') == 3
     assert count('INFO', 'rollout r1: done') == 1

@@ -35,7 +35,7 @@ class Watched(Run):
 
     def listen(self) -> list[Observation]:
         machine = AlwaysReporting(same_meaning)
-        self.driver._machine = machine
+        self.driver.machine = machine
         return machine.samples
 
     def fail_over(self) -> None:
@@ -226,7 +226,7 @@ def test_clock_is_stored_every_ten_minutes_while_needed(run: Watched) -> None:
     run.cluster.now_s += 2 * 86400
     run.tick()
     assert clock_writes(run, 2000.0, 20.0) == []
-    assert (run.driver.since_end_s or 0.0) > 32 * 86400
+    assert (run.driver.time.since_end_s or 0.0) > 32 * 86400
 
 
 def test_ended_rollouts_are_not_timed_beyond_thirty_one_days(run: Watched) -> None:
@@ -234,12 +234,12 @@ def test_ended_rollouts_are_not_timed_beyond_thirty_one_days(run: Watched) -> No
     run.start()
     run.driver.abort('client.ann', run.cluster.now_s)
     run.tick()
-    ended_at_s = run.cluster.now_s - (run.driver.since_end_s or 0.0)
+    ended_at_s = run.cluster.now_s - (run.driver.time.since_end_s or 0.0)
     for day, written in ((31.99, True), (32.0, False)):
         run.cluster.now_s = ended_at_s + day * 86400.0 - 2.0
         run.tick()
         run.store.values.pop('rollout/clock', None)
-        run.driver._time._kept_s = -math.inf
+        run.driver.time._kept_s = -math.inf
         run.cluster.now_s = ended_at_s + day * 86400.0
         run.tick()
         assert ('rollout/clock' in run.store.values) is written

@@ -8,8 +8,7 @@ from typing import Callable
 import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
 from rocksdb_tuner.operations.rollout.osd_step import manual_restart
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import CLOCK, CURRENT
@@ -18,7 +17,6 @@ from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import (
     ALL,
-    CLASS,
     NEW,
     OLD,
     Run,
@@ -77,20 +75,6 @@ def test_broken_osd_is_restored_in_mode_off(run: Run) -> None:
     assert run.cluster.entries_of() == {}
 
 
-def test_osd_that_restarts_without_the_value_is_restored(run: Run) -> None:
-    run.start()
-    run.cluster.osds[0].stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
-    run.until(lambda s: s.direction is Direction.RECOVER)
-    run.cluster.osds[0].stubborn = None
-    state = run.run_to_end()
-    assert state.phase is Phase.FAILED
-    assert state.failure == (
-        'osd.0 was restarted without effect: it runs write_buffer_size=1 (source mon)'
-    )
-    assert run.cluster.entries_of() == {}
-    assert run.cluster.runs(0) == DEFAULT
-
-
 def test_overriding_ceph_conf_is_reported_and_left_alone(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
@@ -102,21 +86,6 @@ def test_overriding_ceph_conf_is_reported_and_left_alone(run: Run) -> None:
 
 
 # -- the orchestrator
-
-
-def test_refusing_orchestrator_is_retried_and_the_reason_reported(run: Run) -> None:
-    run.cluster.errors['orch daemon'] = run.refusal
-    run.start()
-    state = run.to_a_wait('systemctl restart ceph-osd@0')
-    assert 'attempts failed, retrying: read-only file system' in state.paused_reason  # type: ignore[operator]
-    asked = len(run.cluster.commands)
-    for _ in range(60):
-        run.tick()
-    # Not at every tick: some 120 s at 30 s each.
-    assert len(run.cluster.commands) - asked <= 5
-    del run.cluster.errors['orch daemon']
-    state = run.run_to_end()
-    assert (state.phase, state.errors, state.last_error) == (Phase.DONE, 0, None)
 
 
 # -- monitors
@@ -136,31 +105,7 @@ def test_unreadable_config_store_stops_everything_until_readable(run: Run) -> No
     assert not run.driver.problems
 
 
-def test_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
-    """Another manager would not know what was done."""
-    run.start()
-    run.store.error = run.refusal
-    for _ in range(30):
-        run.tick()
-    assert run.cluster.commands == []
-    assert run.driver.problems == ('the rollout cannot continue: read-only file system',)
-    run.store.error = None
-    assert run.run_to_end().phase is Phase.DONE
-
-
 # -- foreign changes
-
-
-@pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', CLASS, 'osd/host:node2', 'osd'])
-def test_operator_change_stops_the_rollout_and_is_left_alone(run: Run, who: str) -> None:
-    run.start()
-    run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
-    run.cluster.operator_sets(who, OLD)
-    state = run.run_to_end()
-    assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.ABORTED)
-    assert f'{OPTION} of {who} was changed outside this rollout' in (state.failure or '')
-    assert run.cluster.entries_of()[who] == OLD
-    assert run.cluster.entries_of()['osd.0'] == NEW
 
 
 def test_no_rollback_is_offered_that_a_operator_change_would_refuse(run: Run) -> None:

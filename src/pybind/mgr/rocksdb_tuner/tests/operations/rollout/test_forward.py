@@ -9,7 +9,6 @@ import pytest
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
-from rocksdb_tuner.plan.commands import commands, forward_actions, undo_actions
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
@@ -56,27 +55,6 @@ def test_first_osd_is_the_canary_and_the_mask_comes_last(run: Run) -> None:
     ]
 
 
-def test_rollout_is_applied_as_shown(run: Run) -> None:
-    request = set_profile(run.cluster)
-    shown = [c for c in commands(forward_actions(request)) if 'config show' not in c]
-    run.start(request)
-    run.run_to_end()
-    assert run.cluster.commands == shown
-
-
-def test_rollback_is_applied_as_shown() -> None:
-    cluster = overridden('osd')
-    run = Run(cluster)
-    request = remove_override(cluster)
-    shown = commands(undo_actions(request, cluster.entries_of()))
-    run.start(request)
-    run.run_to_end()
-    cluster.commands.clear()
-    run.driver.rollback(None, 'client.admin', cluster.now_s)
-    run.run_to_end()
-    assert cluster.commands == [c for c in shown if 'config show' not in c]
-
-
 # -- without an orchestrator
 
 
@@ -96,62 +74,7 @@ def test_restarts_are_requested_one_by_one_without_an_orchestrator(run: Run) -> 
 # -- gates
 
 
-@pytest.mark.parametrize(
-    'flag',
-    [
-        'noup',
-        'nodown',
-        'noin',
-        'noout',
-        'nobackfill',
-        'norecover',
-        'norebalance',
-        'pauserd',
-        'pausewr',
-    ],
-)
-def test_cluster_flag_holds_the_rollout_until_cleared(run: Run, flag: str) -> None:
-    run.cluster.flags.add(flag)
-    run.start()
-    state = run.to_a_wait(flag)
-    assert (state.phase, state.stage) == (Phase.WAITING, Phase.PREFLIGHT)
-    for _ in range(300):
-        run.tick()
-    assert run.cluster.commands == []
-    run.cluster.flags.discard(flag)
-    assert run.run_to_end().phase is Phase.DONE
-
-
-def test_osds_upgraded_meanwhile_do_not_get_the_old_plan(run: Run) -> None:
-    run.cluster.flags.add('noout')
-    run.start()
-    run.to_a_wait('noout')
-    for osd in run.cluster.osds.values():
-        osd.release = 'reef'
-    run.cluster.release = 'reef'
-    run.cluster.flags.clear()
-    state = run.run_to_end()
-    assert state.phase is Phase.FAILED
-    assert 'osd.0 now runs reef: the plan was made for pacific' in (state.failure or '')
-    assert run.cluster.commands == []
-
-
 # -- the operator
-
-
-def test_pause_starts_nothing_more_and_resume_continues(run: Run) -> None:
-    run.start()
-    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    state = run.driver.pause('client.ann', run.cluster.now_s)
-    assert (state.phase, state.paused_reason) == (Phase.WAITING, 'paused by client.ann')
-    # The OSD in flight is watched to its end all the same.
-    run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
-    for _ in range(100):
-        run.tick()
-    assert run.state.osds[1].step is OsdStep.PENDING
-    assert run.state.paused_reason == 'paused by client.ann'
-    assert run.driver.resume(run.cluster.now_s).paused_reason is None
-    assert run.run_to_end().phase is Phase.DONE
 
 
 # -- rollback
@@ -172,18 +95,6 @@ def test_rollback_restores_masks_and_expects_no_osd_to_start_with_them(run: Run)
     to_rolled_back(run)
     assert run.cluster.entries_of() == {CLASS: OLD}
     assert {run.cluster.runs(n) for n in range(3)} == {DEFAULTS['pacific']}
-
-
-def test_rollback_restores_own_entries() -> None:
-    cluster = overridden('osd.1')
-    run = Run(cluster)
-    final = (('osd.1', None), (ALL, NEW))
-    run.start(set_profile(cluster, final_entries=final))
-    assert run.run_to_end().phase is Phase.DONE
-    assert cluster.entries_of() == {ALL: NEW}
-    to_rolled_back(run)
-    assert cluster.entries_of() == {'osd.1': OLD}
-    assert [cluster.runs(n) for n in range(3)] == [DEFAULTS['pacific'], OLD, DEFAULTS['pacific']]
 
 
 @pytest.mark.parametrize(
@@ -214,19 +125,6 @@ def test_rollback_halfway_restarts_only_affected_osds(
     assert cluster.entries_of() == {}
     assert {cluster.runs(n) for n in range(3)} == {DEFAULTS['pacific']}
     assert [osd.boots - boots[n] for n, osd in cluster.osds.items()] == restarts
-
-
-def test_delayed_placement_group_reports_are_awaited(run: Run) -> None:
-    """An OSD that returns quickly: the manager does not know yet that anything was missing."""
-    run.cluster.stop_s, run.cluster.boot_s, run.cluster.pg_report_s = 0.0, 1.0, 10.0
-    run.cluster.recover_s = 20.0
-    dirty_restarts = []
-    run.cluster.on_command = lambda command: (
-        None if run.cluster.clean or 'orch' not in command else dirty_restarts.append(command)
-    )
-    run.start()
-    assert run.run_to_end().phase is Phase.DONE
-    assert dirty_restarts == []
 
 
 def test_masked_entry_of_before_says_nothing_about_a_plan_of_own_entries() -> None:

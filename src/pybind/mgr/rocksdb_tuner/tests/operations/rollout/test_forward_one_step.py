@@ -322,7 +322,6 @@ def test_osd_removed_during_its_change_restores_its_entry(
     [
         (OsdStep.RESTORING, OsdStep.LEFT_BEHIND, OsdStep.LEFT_BEHIND),
         (OsdStep.COLLAPSING, OsdStep.COLLAPSED, OsdStep.COLLAPSED),
-        (OsdStep.REPINNING, OsdStep.REPINNING, OsdStep.REPINNING),
     ],
 )
 def test_osd_removed_with_only_its_entry_left_is_not_restored_again(

@@ -8,7 +8,6 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.gates import Away, absent_of
 from rocksdb_tuner.operations.phases import Outcome, Phase
@@ -197,18 +196,6 @@ def test_joining_osd_is_not_changed_by_the_shared_entry(
     assert [cluster.runs(n) for n in range(3)] == [OLD] * 3
 
 
-def test_reason_for_kept_entries_survives_a_failover(one_step_a_tick: None, run: Run) -> None:
-    run.start()
-    run.until(lambda s: s.osds[1].step is OsdStep.COLLAPSED)
-    run.cluster.add_osd(FakeOsd(7, 'node7', device_class='hdd'))
-    run.until(lambda s: s.own_entries_stay is not None)
-    run.fail_over()
-    run.cluster.purge(7)
-    state = run.run_to_end()
-    assert 'the entries of single OSDs are kept' in (state.failure or '')
-    assert run.cluster.entries_of() == {f'osd.{n}': NEW for n in range(3)}
-
-
 def test_rollback_does_not_restart_a_recreated_osd(run: Run) -> None:
     run.start()
     run.run_to_end()
@@ -221,23 +208,6 @@ def test_rollback_does_not_restart_a_recreated_osd(run: Run) -> None:
     assert 'left behind: osd.1 was removed and recreated' in (state.failure or '')
     assert run.cluster.osds[1].boots == boots
     assert [run.cluster.runs(n) for n in (0, 2)] == [DEFAULT] * 2
-
-
-def test_batch_without_remaining_osds_is_skipped() -> None:
-    """The next one is watched and judged all the same."""
-    cluster = FakeCluster(6)
-    run = Run(cluster)
-    request = set_profile(cluster, batches=((0,), (1, 2), (3, 4), (5,)), controls=(3, 4, 5))
-    soak = SoakPlan(60, 600, batches=SoakPlan(60, 600))
-    run.start(request, soak)
-    run.until(lambda s: s.stage is Phase.SOAKING)
-    for n in (1, 2):
-        cluster.recreate(n, 'hdd')
-    state = run.run_to_end(12000)
-    assert state.outcome is Outcome.DONE
-    assert [verdict.pass_or_fail for verdict in state.verdicts][:2] == ['pass', 'no-data']
-    assert len(state.verdicts) == 4
-    assert [cluster.runs(n) for n in range(6)] == [NEW, DEFAULT, DEFAULT, NEW, NEW, NEW]
 
 
 # -- entries with a mask, with which no OSD starts but one that names its host in its ceph.conf

@@ -84,7 +84,6 @@ STOP = Needs(ok_to_stop=(1,), orchestrator=True, described=(1,))
         (OsdStep.CHECKING, FORWARD, Needs(running=(1,))),
         (OsdStep.SETTLING, FORWARD, Needs()),
         (OsdStep.COLLAPSING, FORWARD, Needs()),
-        (OsdStep.REPINNING, FORWARD, Needs()),
         (OsdStep.RESTORING, RECOVER, Needs()),
         # It waits for a verdict on the second one.
         (VERIFIED, FORWARD, Needs(running=(2,), ok_to_stop=(2,))),
@@ -243,10 +242,10 @@ def test_watched_osd_in_flight_takes_precedence_over_the_next_action(
     watched = {OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING}
     resting = {OsdStep.PENDING, VERIFIED, OsdStep.COLLAPSED, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}
     for step in OsdStep:
-        found = records.in_flight(rollout(cluster, VERIFIED, step))
+        found = rollout(cluster, VERIFIED, step).in_flight
         assert (found is None) == (step in resting)
         later = rollout(cluster, OsdStep.RESTART_DUE, step)
-        flying = records.in_flight(later)
+        flying = later.in_flight
         assert flying is not None
         assert flying.osd_id == (1 if step in watched else 0)
 

@@ -185,7 +185,7 @@ def test_state_of_the_orchestrator_decides(
 def test_same_request_again_may_happen_until_its_own_time_is_over(run: Run) -> None:
     """With an orchestrator that reports nothing, only time settles a request."""
     run.start()
-    observer, request = run.driver.parts.observer, AskedRestart(0)
+    observer, request = run.driver._observer, AskedRestart(0)
     state = replace(run.state, asked=request)
     observer.ask(state, 0)
     for seconds in range(0, 620, 20):

@@ -10,8 +10,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
 from rocksdb_tuner.operations.rollout.osd_step import must_not_wait, unsafe
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, with_osd
 from rocksdb_tuner.plan.commands import Action, RemoveEntry, RestartOsd, SetEntry
@@ -216,7 +215,6 @@ def test_manager_that_only_knows_the_state_before_the_recovery_ends_safely(
         (OsdStep.CHECKING, True, False),
         (OsdStep.SETTLING, True, True),
         (OsdStep.COLLAPSING, False, True),
-        (OsdStep.REPINNING, False, True),
         (OsdStep.VERIFIED, False, True),
     ],
 )
@@ -226,7 +224,7 @@ def test_osd_of_a_rollback_is_safe_unless_it_is_restarting_or_was_never_verified
     state = rollback_of(FakeCluster(3), step)
     state = with_osd(state, replace(state.osds[0], restart_needed=restart_needed))
     assert unsafe(state, ()) == (None if safe else state.osds[0])
-    down = {OsdStep.SETTLING, OsdStep.COLLAPSING, OsdStep.REPINNING}
+    down = {OsdStep.SETTLING, OsdStep.COLLAPSING}
     assert unsafe(state, {0}) == (None if step in down else state.osds[0])
 
 

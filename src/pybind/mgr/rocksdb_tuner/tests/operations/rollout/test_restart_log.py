@@ -74,17 +74,17 @@ def test_manager_taking_over_knows_the_restarts_except_of_some_minutes(run: Run)
 def test_time_since_the_last_rollout_is_the_uptime_of_managers(run: Run) -> None:
     run.start()
     run.run_to_end()
-    assert run.driver.since_end_s == 0.0
+    assert run.driver.time.since_end_s == 0.0
     run.clock_offset_s = DAY_S
     run.tick()
     run.tick()
     run.cluster.now_s += 3600.0
     run.tick()
-    assert run.driver.since_end_s == pytest.approx(3604.0, abs=5.0)
+    assert run.driver.time.since_end_s == pytest.approx(3604.0, abs=5.0)
     run.cluster.now_s += DAY_S
     run.fail_over()
     run.tick()
-    assert run.driver.since_end_s == pytest.approx(3604.0, abs=5.0)
+    assert run.driver.time.since_end_s == pytest.approx(3604.0, abs=5.0)
 
 
 def test_end_of_any_operation_counts(run: Run) -> None:
@@ -95,24 +95,24 @@ def test_end_of_any_operation_counts(run: Run) -> None:
     run.tick()
     record = replace(run.driver.history[0], rollout_id='c2')
     run.driver.add_record(record)
-    assert (run.driver.ended_id, run.driver.since_end_s) == ('c2', 0.0)
+    assert (run.driver.time.ended_id, run.driver.time.since_end_s) == ('c2', 0.0)
     run.tick()
     run.cluster.now_s += 600.0
     run.tick()
-    waited_s = run.driver.since_end_s
+    waited_s = run.driver.time.since_end_s
     assert waited_s is not None
     assert waited_s >= 600.0
     # Recorded again, as an experiment whose winner could not be stored.
     run.driver.add_record(record)
-    assert run.driver.since_end_s == waited_s
+    assert run.driver.time.since_end_s == waited_s
     run.fail_over()
     run.tick()
-    assert run.driver.ended_id == 'c2'
-    assert (run.driver.since_end_s or 0.0) >= 600.0
+    assert run.driver.time.ended_id == 'c2'
+    assert (run.driver.time.since_end_s or 0.0) >= 600.0
     del run.store.values[CLOCK]
     run.fail_over()
     run.tick()
-    assert (run.driver.ended_id, run.driver.since_end_s) == ('c2', 0.0)
+    assert (run.driver.time.ended_id, run.driver.time.since_end_s) == ('c2', 0.0)
 
 
 def test_lost_state_of_the_last_rollout_is_reported(run: Run) -> None:

@@ -76,17 +76,6 @@ def test_worsening_fails_and_is_rolled_back_automatically(run: Run) -> None:
     assert run.cluster.osds[1].boots == 1
 
 
-def test_missing_clients_require_operator_action_with_the_reason(run: Run) -> None:
-    run.clients.writes_per_s = 0
-    run.start(soak=SOAK)
-    state = run.to_a_wait('the verdict on osd.0 is no-data')
-    assert state.phase is Phase.WAITING
-    assert 'client write latency: at least 50 writes' in (state.paused_reason or '')
-    for _ in range(100):
-        run.tick()
-    assert changed(run) == {0}
-
-
 @pytest.mark.parametrize('silent', [0, 2])
 def test_no_osd_starts_without_samples_of_canary_and_controls(run: Run, silent: int) -> None:
     """Neither the canary, nor one after it, whatever the policy says."""
@@ -124,15 +113,6 @@ def test_change_of_one_osd_ends_unjudged_without_the_operator() -> None:
     assert run.driver.history[-1].measured == 'inconclusive: not judged: no controls'
     assert 'rollout r1: done: not judged: no controls' in [text for text, _ in run.cluster.logged]
     assert run.cluster.entries_of() == {ALL: NEW}
-
-
-def test_manager_taking_over_continues_with_the_measurements(run: Run) -> None:
-    run.start(soak=SOAK)
-    run.until(lambda state: soaking(state) and state.soaked_s >= 240)
-    run.fail_over()
-    began_s = run.cluster.now_s
-    assert run.until(lambda state: state.promoted).verdict is Verdict.NO_WORSE
-    assert run.cluster.now_s - began_s < 240
 
 
 @pytest.mark.parametrize('lost', ['', '{}', '{"version":2,"id":"r1","osds":[0]}'])
@@ -267,29 +247,3 @@ def test_down_osd_of_a_watched_batch_is_started_first(number: int) -> None:
     assert f'osd.{dead}' in asked[0]
     assert not run.cluster.down
     assert changed(run) == set()
-
-
-def test_batch_without_load_waits_for_clients_or_the_operator() -> None:
-    """Missing data is no pass, though a batch passes without a verdict."""
-    run, request = eight()
-    run.start(request, SOAK_BATCHES)
-    run.until(lambda state: state.promoted)
-    run.clients.writes_per_s = 0
-    run.to_a_wait('the verdict on batch 2 (1) is no-data')
-    for _ in range(900):
-        run.tick()
-    assert changed(run) == {0, 1}
-    run.clients.writes_per_s = 100
-    state = run.run_to_end(within_s=9000)
-    assert state.phase is Phase.DONE
-    assert Verdict.NO_DATA not in state.verdicts
-
-
-def test_manager_taking_over_between_batches_continues_with_the_measurements() -> None:
-    run, request = eight()
-    run.start(request, SOAK_BATCHES)
-    run.until(lambda state: len(state.verdicts) == 1 and state.osds[1].step.value == 'restarting')
-    assert run.store.keys(EVIDENCE)
-    run.fail_over()
-    run.until(lambda state: len(state.verdicts) == 2)
-    assert run.state.verdicts[1] is Verdict.NO_WORSE

@@ -10,7 +10,6 @@ from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import machine
-from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import (
     ARCHIVE,
@@ -23,6 +22,7 @@ from rocksdb_tuner.operations.rollout.storage import (
     ClockState,
     RolloutStorage,
     number_of,
+    record_of,
 )
 from rocksdb_tuner.store.stored import BROKEN, PIECES
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
@@ -61,26 +61,6 @@ def test_empty_store_has_no_rollout_history_or_problem(store: FakeStore) -> None
     assert storage.load_history() == ()
     assert storage.problems() == ()
     assert storage.next_id() == 'r1'
-
-
-@pytest.mark.parametrize('text', ['', '{"version":1', '{"version":99}', 'nonsense', '{}'])
-def test_broken_state_is_quarantined_reported_and_not_applied(store: FakeStore, text: str) -> None:
-    store.values[CURRENT] = text
-    storage = RolloutStorage(store)
-    assert storage.load_current() is None
-    assert store.values == {BROKEN + CURRENT: text}
-    (problem,) = storage.problems()
-    assert f'the stored "{CURRENT}" could not be read and was quarantined: it ' in problem
-    assert f'ceph config-key rm mgr/rocksdb_tuner/{BROKEN}{CURRENT}' in problem
-
-
-def test_broken_state_that_cannot_be_moved_is_reported_and_not_applied(store: FakeStore) -> None:
-    store.values[CURRENT] = 'nonsense'
-    store.error = CommandError(5, 'read-only')
-    storage = RolloutStorage(store)
-    assert storage.load_current() is None
-    assert len(storage.problems()) == 1
-    assert CURRENT in store.values
 
 
 def test_history_is_bounded_and_in_order(store: FakeStore) -> None:
@@ -132,9 +112,18 @@ def test_state_of_a_newer_version_is_read_again_once_that_version_is_back(
         key if key.startswith(PIECES) else BROKEN + key: value for key, value in kept.items()
     }
     storage = RolloutStorage(store)
-    storage.restore_readable(paused)
+    restore(storage)
     assert store.values == kept
     assert storage.problems() == ()
+
+
+def restore(storage: RolloutStorage) -> None:
+    """All reads of a manager that becomes active."""
+    storage.load_current(paused)
+    storage.load_clock()
+    storage.load_evidence()
+    storage.load_history()
+    storage.archived('none')
 
 
 # -- each kind of what is stored
@@ -161,12 +150,12 @@ def by_kind() -> dict[str, str]:
 def test_only_quarantined_data_of_the_same_kind_is_restored(store: FakeStore, key: str) -> None:
     kinds = by_kind()
     store.values = {BROKEN + key: kinds[key]}
-    RolloutStorage(store).restore_readable(paused)
+    restore(RolloutStorage(store))
     assert store.values == {key: kinds[key]}
     for text in ('nonsense', kinds[CLOCK] if key != CLOCK else kinds[CURRENT]):
         store.values = {BROKEN + key: text, BROKEN + 'z': kinds[ARCHIVE + 'r7']}
         aside = dict(store.values)
-        RolloutStorage(store).restore_readable(paused)
+        restore(RolloutStorage(store))
         assert store.values == aside
 
 
@@ -174,7 +163,7 @@ def test_data_that_cannot_be_restored_is_left_for_the_next_manager(store: FakeSt
     store.values = {BROKEN + key: text for key, text in by_kind().items()}
     aside = dict(store.values)
     store.error = CommandError(28, 'no space')
-    RolloutStorage(store).restore_readable(paused)
+    restore(RolloutStorage(store))
     assert store.values == aside
 
 
@@ -231,17 +220,12 @@ def test_manager_log_has_the_reasons(store: FakeStore, caplog: pytest.LogCapture
     """That is where the sentence for operators sends them."""
     caplog.set_level('INFO')
     storage = RolloutStorage(store)
-    store.values = {
-        CURRENT: 'nonsense',
-        HISTORY + 'r1': 'nonsense',
-        BROKEN + CLOCK: by_kind()[CLOCK],
-    }
+    store.values = {CURRENT: 'nonsense', BROKEN + CLOCK: by_kind()[CLOCK]}
     store.error = CommandError(5, 'read-only')
     storage.load_current()
-    storage.archived('r1')
-    storage.restore_readable(paused)
+    storage.load_clock()
     store.error = None
-    storage.restore_readable(paused)
+    storage.load_clock()
     reported = [(record.levelname, record.getMessage()) for record in caplog.records]
     started = [(level, text.partition(': ')[0]) for level, text in reported]
     assert started == [

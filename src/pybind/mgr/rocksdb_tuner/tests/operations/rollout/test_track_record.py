@@ -9,15 +9,15 @@ import pytest
 
 from rocksdb_tuner.judge.predictions import PredictionResult
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
-from rocksdb_tuner.operations.history import HistoryRecord
-from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.history import (
+from rocksdb_tuner.operations.history import (
+    HistoryRecord,
     TrackRecord,
     compared,
-    record_of,
     reliability,
     track_record,
 )
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout.storage import record_of
 from rocksdb_tuner.tests.judge.test_predictions import AMPLIFICATION, IOPS, latency
 
 from .conftest import Run, set_profile

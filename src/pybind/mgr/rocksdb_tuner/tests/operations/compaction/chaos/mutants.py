@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
 from rocksdb_tuner.operations import gates
-from rocksdb_tuner.operations.compaction import driver, machine, records, rules
+from rocksdb_tuner.operations.compaction import driver, machine, records
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
 from rocksdb_tuner.operations.reported import ReportedSince
 from rocksdb_tuner.tests.chaos.mutants import Patch, Plant, never
@@ -76,7 +76,7 @@ def _any_number_at_once(patch: Patch) -> None:
 @_mutant('domains of the plan', Rule.LIMIT, ChaosEvent.MOVED, ChaosEvent.REPLACED)
 def _domains_of_the_plan(patch: Patch) -> None:
     patch.everywhere(
-        rules.together,
+        machine.together,
         lambda osds, _: len({o.domain for o in osds}) == 1,
     )
 
@@ -84,14 +84,18 @@ def _domains_of_the_plan(patch: Patch) -> None:
 @_mutant('over once it started', Rule.LIMIT)
 def _done_once_started(patch: Patch) -> None:
     """A compaction that was seen to run counts as over."""
-    watched = machine.watch
+    compacting = machine._compacting
 
-    def hasty(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        if osd.step is CompactionStep.COMPACTING and view.in_step_s.get(osd.osd_id, 0.0) >= 4.0:
-            return machine.Watched(replace(osd, step=CompactionStep.DONE))
-        return watched(state, osd, view, limits)
+    def hasty(state: Any, osd: Any, view: Any) -> Any:
+        if view.in_step(osd.osd_id) >= 4.0:
+            return _moved_on(state, osd, _DONE)
+        return compacting(state, osd, view)
 
-    patch.everywhere(watched, hasty)
+    patch.everywhere(compacting, hasty)
+
+
+def _moved_on(state: Any, osd: Any, step: CompactionStep) -> Any:
+    return machine.Step(records.with_osd(state, replace(osd, step=step)))
 
 
 @_mutant('two from the first on', Rule.FIRST_ALONE)
@@ -119,54 +123,53 @@ def _first_counts_as_done_while_it_settles(patch: Patch) -> None:
 @_mutant('an answer is enough', Rule.COMPACTED)
 def _answer_counts_as_done(patch: Patch) -> None:
     """A requested compaction counts as done at the next sample, whatever its counters are."""
-    watched = machine.watch
+    compacting = machine._compacting
 
-    def believed(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        if osd.step is CompactionStep.COMPACTING and view.in_step_s.get(osd.osd_id, 0.0) > 0.0:
-            return machine.Watched(replace(osd, step=CompactionStep.SETTLING))
-        return watched(state, osd, view, limits)
+    def believed(state: Any, osd: Any, view: Any) -> Any:
+        if view.in_step(osd.osd_id) > 0.0:
+            return _moved_on(state, osd, CompactionStep.SETTLING)
+        return compacting(state, osd, view)
 
-    patch.everywhere(watched, believed)
+    patch.everywhere(compacting, believed)
 
 
 @_mutant('not started is over', Rule.COMPACTED, *_NOT_STARTED)
 def _previous_counters_dropped(patch: Patch) -> None:
-    asked = machine._not_started
-
-    def done(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        return machine.Watched(replace(osd, step=CompactionStep.SETTLING))
-
-    patch.everywhere(asked, done)
+    patch.everywhere(
+        machine._not_started, lambda state, osd, _: _moved_on(state, osd, CompactionStep.SETTLING)
+    )
 
 
 # -- gates
 
 
+def _measured_of(patch: Patch, change: Callable[[Any], Any]) -> None:
+    _view_of(patch, lambda view: replace(view, measured=change(view.measured)))
+
+
 @_mutant('no room is room', Rule.HAS_ROOM, ChaosEvent.DB_IS_FULL)
 def _ignores_missing_space(patch: Patch) -> None:
-    _view_of(patch, lambda view: replace(view, total_bytes=dict.fromkeys(view.used_bytes, 1 << 60)))
+    _measured_of(patch, lambda m: m._replace(total_bytes=dict.fromkeys(m.used_bytes, 1 << 60)))
 
 
 @_mutant('room for a half', Rule.HAS_ROOM, ChaosEvent.DB_IS_FULL)
 def _accepts_half_the_space(patch: Patch) -> None:
-    _view_of(
-        patch,
-        lambda view: replace(view, total_bytes={n: 2 * v for n, v in view.total_bytes.items()}),
+    _measured_of(
+        patch, lambda m: m._replace(total_bytes={n: 2 * v for n, v in m.total_bytes.items()})
     )
 
 
 @_mutant('unknown is room', Rule.GUARDS_KNOWN, ChaosEvent.OSD_NOT_SAMPLED)
 def _unknown_db_has_room(patch: Patch) -> None:
-    def guessed(view: Any) -> Any:
-        small = dict.fromkeys(view.total_bytes, 1)
-        return replace(view, used_bytes={**small, **view.used_bytes})
-
-    _view_of(patch, guessed)
+    _measured_of(
+        patch,
+        lambda m: m._replace(used_bytes={**dict.fromkeys(m.total_bytes, 1), **m.used_bytes}),
+    )
 
 
 @_mutant('unknown is fast', Rule.GUARDS_KNOWN, ChaosEvent.WRITES_NOT_SAMPLED)
 def _unknown_writes_are_fast(patch: Patch) -> None:
-    _view_of(patch, lambda view: replace(view, unmeasured=frozenset()))
+    _measured_of(patch, lambda m: m._replace(unmeasured=frozenset()))
 
 
 _mutant('flags and health ignored', Rule.GATES, ChaosEvent.FLAG, ChaosEvent.UNHEALTHY)(
@@ -197,9 +200,11 @@ _mutant('clients ignored', Rule.CLIENTS_FIRST, ChaosEvent.CLIENTS_SLOW)(never(ma
 @_mutant('ten times is usual', Rule.CLIENTS_FIRST, ChaosEvent.CLIENTS_SLOW)
 def _ten_times_as_slow_is_usual(patch: Patch) -> None:
     slower = machine._slower
-    patch.everywhere(
-        slower, lambda state, view, limits: slower(state, view, replace(limits, slower=100.0))
-    )
+    patch.everywhere(slower, lambda state, view: slower(state, _limited(view, slower=100.0)))
+
+
+def _limited(view: Any, **limits: float) -> Any:
+    return replace(view, limits=replace(view.limits, **limits))
 
 
 @_mutant('window ignored', Rule.WINDOW, ChaosEvent.WINDOW_CLOSES)
@@ -209,12 +214,12 @@ def _window_ignored(patch: Patch) -> None:
 
 @_mutant('window for the first', Rule.WINDOW, ChaosEvent.WINDOW_CLOSES)
 def _window_for_the_first(patch: Patch) -> None:
-    begin = machine._start_osd
+    begin = machine._pending
 
-    def anyway(state: Any, osd: Any, view: Any, limits: Any) -> Any:
+    def anyway(state: Any, osd: Any, view: Any) -> Any:
         if osd is not state.osds[0]:
             view = replace(view, cluster=replace(view.cluster, schedule_reason=None))
-        return begin(state, osd, view, limits)
+        return begin(state, osd, view)
 
     patch.everywhere(begin, anyway)
 
@@ -242,8 +247,8 @@ def _pause_ignored(patch: Patch) -> None:
 def _pause_ends_with_an_osd(patch: Patch) -> None:
     watched = machine._next
 
-    def forgets(state: Any, view: Any, limits: Any) -> Any:
-        found = watched(state, view, limits)
+    def forgets(state: Any, view: Any) -> Any:
+        found = watched(state, view)
         before = sum(o.step is _DONE for o in state.osds)
         if sum(o.step is _DONE for o in found.state.osds) > before:
             return replace(found, state=replace(found.state, paused_by=None))
@@ -264,8 +269,9 @@ def _abort_forgotten(patch: Patch) -> None:
 def _asks_after_abort(patch: Patch) -> None:
     not_started = machine._not_started
 
-    def again(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        return not_started(replace(state, ending=None), osd, view, limits)
+    def again(state: Any, osd: Any, view: Any) -> Any:
+        found = not_started(replace(state, ending=None), osd, view)
+        return replace(found, state=replace(found.state, ending=state.ending))
 
     patch.everywhere(not_started, again)
 
@@ -314,12 +320,7 @@ def _acts_immediately(patch: Patch) -> None:
 
 @_mutant('observes too briefly', Rule.OBSERVES_FIRST, *_TAKEOVERS)
 def _observes_too_briefly(patch: Patch) -> None:
-    step = machine.step
-
-    def hasty(state: Any, view: Any, now_s: float, limits: Any) -> Any:
-        return step(state, view, now_s, replace(limits, observe_first_s=1.0, baseline_s=1.0))
-
-    patch.everywhere(step, hasty)
+    _view_of(patch, lambda view: _limited(view, observe_first_s=1.0, baseline_s=1.0))
 
 
 @_mutant('time of day', Rule.OBSERVES_FIRST, ChaosEvent.CLOCK_FORWARD)
@@ -365,21 +366,19 @@ def _saved_one_behind(patch: Patch) -> None:
 
 @_mutant('asks repeatedly', Rule.STOPS, *_NOT_STARTED)
 def _asks_repeatedly(patch: Patch) -> None:
-    patch.everywhere(machine._not_started, lambda state, osd, *_: _retries_once(osd))
+    def again(state: Any, osd: Any, _: Any) -> Any:
+        asked = records.with_osd(state, replace(osd, asked=osd.asked + 1))
+        return machine.Step(asked, (machine.Compact(osd.osd_id),))
 
-
-def _retries_once(osd: Any) -> Any:
-    return machine.Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
+    patch.everywhere(machine._not_started, again)
 
 
 @_mutant('a third time', Rule.STOPS, *_NOT_STARTED)
 def _retries_twice(patch: Patch) -> None:
     not_started = machine._not_started
-
-    def patient(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        return not_started(state, osd, view, replace(limits, tries=3))
-
-    patch.everywhere(not_started, patient)
+    patch.everywhere(
+        not_started, lambda state, osd, view: not_started(state, osd, _limited(view, tries=3))
+    )
 
 
 @_mutant('queries all', Rule.BOUNDED_TICK)
@@ -414,7 +413,7 @@ def _waits_for_removed_osd(patch: Patch) -> None:
     patch.everywhere(skipped, kept)
 
 
-_mutant('waits for whom is out', Rule.ENDS, ChaosEvent.DIES_AND_IS_OUT)(never(rules.why_given_up))
+_mutant('waits for whom is out', Rule.ENDS, ChaosEvent.DIES_AND_IS_OUT)(never(machine.why_given_up))
 
 
 @_mutant('never ends', Rule.ENDS)
@@ -468,16 +467,16 @@ def _nothing_is_named(patch: Patch) -> None:
     patch.everywhere(end, lambda state: replace(end(state), failure=None))
 
 
-_mutant('no alarm is raised', Rule.ALARM, *_HOLDS)(never(rules.why_waiting))
+_mutant('no alarm is raised', Rule.ALARM, *_HOLDS)(never(machine.why_waiting))
 
 
 @_mutant('alarmed at once', Rule.ALARM, *_HOLDS)
 def _alarm_is_immediate(patch: Patch) -> None:
-    why_waiting = rules.why_waiting
+    why_waiting = machine.why_waiting
     patch.everywhere(why_waiting, lambda state, _: why_waiting(state, 1e9))
 
 
 @_mutant('any time is a wait', Rule.ALARM, *_HOLDS)
 def _any_time_counts_as_wait(patch: Patch) -> None:
     """Time without a blocker counts, too."""
-    patch.attribute(driver, '_wait_key', lambda *_: 0)
+    patch.attribute(driver.CampaignDriver, '_wait_key', lambda *_: 0)

@@ -6,8 +6,8 @@ from enum import Enum
 from typing import Optional
 
 from rocksdb_tuner.operations.compaction.driver import stored_campaign
+from rocksdb_tuner.operations.compaction.machine import Limits
 from rocksdb_tuner.operations.compaction.records import FINISHED, CampaignState, CompactionStep
-from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.tests.chaos.checks import Checks
 from rocksdb_tuner.tests.chaos.world import DELAY_S
 

@@ -10,10 +10,9 @@ from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.compaction.announce import record_of
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
+from rocksdb_tuner.operations.compaction.machine import Measured, View
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
-from rocksdb_tuner.operations.compaction.rules import Measured, View
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Permission
+from rocksdb_tuner.operations.phases import OperationRefused, Permission
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.present.health import HealthChecks
 from rocksdb_tuner.tests.chaos.world import DELAY_S, Killed, NextWrite, WriteFault
@@ -138,14 +137,14 @@ class World:
             on_end=lambda state: self.history.add_record(record_of(state)),
             changes_allowed=lambda: self.may_act,
         )
-        view = self.driver._view
+        observe = self.driver._observe
 
-        def observed(*args: Any, **named: Any) -> View:
+        def observed(state: CampaignState) -> View:
             self.on_observation()
             self.seen_at_s = self.cluster.now_s
-            return view(*args, **named)
+            return observe(state)
 
-        self.driver._view = observed  # type: ignore[method-assign]
+        self.driver._observe = observed  # type: ignore[method-assign]
         self.active_since_s = self.cluster.now_s
 
     def take_over(self) -> None:

@@ -16,7 +16,7 @@ from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout import osd_step, rollback, rules
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.machine import Machine
-from rocksdb_tuner.operations.rollout.observer import Observer
+from rocksdb_tuner.operations.rollout.observer import Cluster, Observer
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
 from rocksdb_tuner.plan.commands import SetEntry
 from rocksdb_tuner.tests.chaos.mutants import Patch
@@ -33,12 +33,12 @@ def seen(patch: Patch, **changes: Any) -> None:
 
 
 def entries_written(patch: Patch, change: Callable[[SetEntry], SetEntry]) -> None:
-    execute = ExperimentDriver._execute
+    execute = Cluster.execute
 
-    def mistaken(self: ExperimentDriver, action: Any) -> Any:
-        return execute(self, change(action) if isinstance(action, SetEntry) else action)
+    def mistaken(self: Cluster, action: Any, option: str) -> Any:
+        return execute(self, change(action) if isinstance(action, SetEntry) else action, option)
 
-    patch.attribute(ExperimentDriver, '_execute', mistaken)
+    patch.attribute(Cluster, 'execute', mistaken)
 
 
 def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, str]]) -> None:
@@ -179,14 +179,14 @@ def mode_is_not_read(patch: Patch) -> None:
 
 
 def window_of_the_start(patch: Patch) -> None:
-    now = Driver.now
+    allowed: Any = vars(Driver)['allowed'].fget
     first: dict[int, Any] = {}
 
-    def as_first(self: Driver, *, forward: bool) -> Any:
-        tick = now(self, forward=forward)
-        return tick._replace(schedule_reason=first.setdefault(id(self), tick.schedule_reason))
+    def as_first(self: Driver) -> Any:
+        found = allowed(self)
+        return replace(found, outside_window=first.setdefault(id(self), found.outside_window))
 
-    patch.attribute(Driver, 'now', as_first)
+    patch.attribute(Driver, 'allowed', property(as_first))
 
 
 # -- what is measured

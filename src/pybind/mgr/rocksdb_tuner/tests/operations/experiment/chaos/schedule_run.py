@@ -8,8 +8,8 @@ from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple, Optional
 
-from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, in_flight
+from rocksdb_tuner.operations.phases import OperationRefused
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.tests.chaos.chaos_events import REQUESTS, ChaosEvent
 from rocksdb_tuner.tests.chaos.checks import Violation
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
@@ -127,7 +127,7 @@ class ScheduleRun:
     def _target(self, osd: Optional[int]) -> Optional[int]:
         leg = self.world.now.leg
         if osd is None:
-            flying = None if leg is None else in_flight(leg)
+            flying = None if leg is None else leg.in_flight
             osd = self.world.now.osds[0].osd_id if flying is None else flying.osd_id
         return osd if osd in self.cluster.osds else None
 

@@ -964,7 +964,7 @@ export interface RolloutOsd {
   /** Id of the OSD. */
   osd: number;
   /** Current step. */
-  step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'repinning' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
+  step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
   /** Number of requested restarts. */
   restarts_asked: number;
   /** How often it went down again after coming up. */
