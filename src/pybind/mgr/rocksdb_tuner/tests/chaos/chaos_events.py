@@ -86,6 +86,8 @@ class ChaosEvent(Enum):
     REFUSES_SET = auto()
     REFUSES_RM = auto()
     REFUSES_DUMP = auto()
+    #: Nothing asks for it: `config get` shows entries with a mask, with which no OSD starts.
+    REFUSES_GET = auto()
     REFUSES_OK_TO_STOP = auto()
     REFUSES_VERSIONS = auto()
     MONITORS_BACK = auto()

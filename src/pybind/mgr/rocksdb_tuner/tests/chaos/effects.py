@@ -360,6 +360,7 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.REFUSES_SET: _refuse('config set'),
     ChaosEvent.REFUSES_RM: _refuse('config rm'),
     ChaosEvent.REFUSES_DUMP: _refuse('config dump'),
+    ChaosEvent.REFUSES_GET: _refuse('config get'),
     ChaosEvent.REFUSES_OK_TO_STOP: _refuse('osd ok-to-stop'),
     ChaosEvent.REFUSES_VERSIONS: _refuse('versions'),
     ChaosEvent.MONITORS_BACK: lambda w, _, __: heal_monitors(w),

@@ -198,9 +198,9 @@ _HARD_TO_RESTORE = (
         _aimed(ChaosEvent.ABORT, Moment.BACK_RESTARTING),
     ),
 )
-_COLLAPSE = (Moment.COLLAPSING, Moment.COLLAPSING_OSD)
+_COLLAPSE = (Moment.COLLAPSING, Moment.COLLAPSING_OSD, Moment.REPINNING)
 #: Over within a sample, unless something blocks it.
-_PASSED_AT_ONCE = {Moment.LEAVING}
+_PASSED_AT_ONCE = {Moment.LEAVING, Moment.REPINNING}
 _FOCI = (
     *(_Focus(_FORWARD, _RESTARTED),) * 3,
     *(_Focus(_SOAK, ((), (_aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.SOAKING, 1),)), soaks=True),)
@@ -252,6 +252,7 @@ _ENDS_WITH = {
     ChaosEvent.REFUSES_SET: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_RM: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_DUMP: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_GET: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_OK_TO_STOP: ChaosEvent.MONITORS_BACK,
     ChaosEvent.REFUSES_VERSIONS: ChaosEvent.MONITORS_BACK,
     ChaosEvent.MONITORS_SLOW: ChaosEvent.MONITORS_BACK,

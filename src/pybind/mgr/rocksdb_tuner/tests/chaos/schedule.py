@@ -37,6 +37,7 @@ class Moment(str, Enum):
     JUDGING = 'judging'
     COLLAPSING = 'collapsing'
     COLLAPSING_OSD = 'collapsing an OSD'
+    REPINNING = 'repinning'
     LEAVING = 'leaving an OSD behind'
     AWAY = 'waiting for one that is away'
     RECOVER_RESTORING = 'recover: restoring'
@@ -95,7 +96,8 @@ def moment_of(state: Optional[RolloutState]) -> Moment:
         entries = step is None or state.entries_done < len(state.restoring)
         return Moment.BACK_ENTRIES if entries else _BACK.get(step, Moment.BACK_ENTRIES)  # type: ignore[arg-type]
     if step is not None:
-        return _FORWARD[step]
+        written_again = step is OsdStep.COLLAPSING and state.own_entries_stay is not None
+        return Moment.REPINNING if written_again else _FORWARD[step]
     if _WAITS_FOR_ONE_AWAY in (state.paused_reason or ''):
         return Moment.AWAY
     if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
