@@ -9,7 +9,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
-from rocksdb_tuner.operations.announce import GATE_ALARM_AFTER_S, Announcer, Line, with_remedy
+from rocksdb_tuner.operations.announce import Announcer, Line, with_remedy
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.announce import TEXTS, transitions, why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
@@ -26,14 +26,6 @@ def noted(run: Run) -> bool:
 
 def waits(run: Run, for_s: float) -> object:
     return why_waiting(run.state, for_s)
-
-
-def test_closed_gate_raises_no_alarm_for_half_an_hour(run: Run) -> None:
-    run.cluster.flags.add('noout')
-    run.start()
-    run.to_a_wait('noout')
-    assert waits(run, GATE_ALARM_AFTER_S - 1) is None
-    assert 'noout; "ceph osd unset <flag>"' in str(waits(run, GATE_ALARM_AFTER_S))
 
 
 def watch(run: Run, for_s: float) -> object:

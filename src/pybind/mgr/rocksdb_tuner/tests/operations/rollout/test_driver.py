@@ -37,16 +37,6 @@ def test_constructing_a_driver_has_no_side_effects(run: Run) -> None:
     assert driver.state is None
 
 
-def test_resume_without_a_pause_reports_the_wait_reason(run: Run) -> None:
-    run.start()
-    with refused(errno.EINVAL, 'is not paused; it is running'):
-        run.driver.resume(run.cluster.now_s)
-    run.cluster.flags.add('noout')
-    run.to_a_wait('noout')
-    with refused(errno.EINVAL, 'is not paused; it is waiting: flags set on the cluster: noout'):
-        run.driver.resume(run.cluster.now_s)
-
-
 def test_osd_under_recovery_is_not_paused(run: Run) -> None:
     run.start(set_profile(run.cluster, 'foo'))
     run.until(lambda s: s.stage is Phase.ROLLING_BACK)
