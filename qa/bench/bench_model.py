@@ -26,8 +26,7 @@ from rocksdb_tuner.lsm.calibration import (  # noqa: E402 - after the path to it
 from rocksdb_tuner.lsm.model import TreeInputs, model  # noqa: E402
 from rocksdb_tuner.lsm.records import ColumnFamilyModel, Load, TreeModel  # noqa: E402
 from rocksdb_tuner.options.releases import release_of  # noqa: E402
-from rocksdb_tuner.options.sharding import columns  # noqa: E402
-from rocksdb_tuner.options.syntax import parse  # noqa: E402
+from rocksdb_tuner.options.syntax import columns, parse  # noqa: E402
 
 RESULTS = CHECKOUT / 'qa/bench/results/model-real.json'
 WAL_LIMIT_MIB = 1024

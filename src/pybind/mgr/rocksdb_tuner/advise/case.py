@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Mapping, Optional
 
 from ..options.checks import Problem
-from ..options.hardware import Hardware
+from ..options.problems import Hardware
 from ..options.releases import KnownRelease
 from ..units import format_plural
 from ..workload.classify import Writer, writer_of

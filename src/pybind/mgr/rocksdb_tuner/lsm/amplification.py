@@ -29,6 +29,15 @@ from .records import (
 LOG_ENTRIES = 300_000.0
 
 
+def population_of(workload: WorkloadCalibration, load: Load) -> Population:
+    """What the OSD holds as far as it is known, else as on the measured OSDs."""
+    return replace(
+        workload.population,
+        log_entries=LOG_ENTRIES if load.log_entries is None else load.log_entries,
+        placement_groups=load.placement_groups or workload.population.placement_groups,
+    )
+
+
 class Contents:
     """SST bytes of each column of a database under one workload, by what the OSD holds."""
 
@@ -63,11 +72,7 @@ class Contents:
 
     def held(self, load: Load, data_bytes: Optional[float]) -> Population:
         """Overrides or known values, else the number of objects that fills ``data_bytes``."""
-        found = replace(
-            self._workload.population,
-            log_entries=LOG_ENTRIES if load.log_entries is None else load.log_entries,
-            placement_groups=load.placement_groups or self._workload.population.placement_groups,
-        )
+        found = population_of(self._workload, load)
         if load.objects is not None:
             return replace(found, objects=load.objects)
         if data_bytes is None:
@@ -219,19 +224,15 @@ def _at_least_one(estimate: Estimate) -> Estimate:
     return Estimate(*(max(1.0, end) for end in estimate.ends))
 
 
-def wal_limit_bytes(database: TreeOptions, families: Sequence[Family]) -> int:
-    """WAL size at which RocksDB flushes the column families that keep the oldest WAL file."""
-    return rocksdb_wal.limit_bytes(
-        database.max_total_wal_bytes, _all_full_bytes(families), _number_of(families)
+def wal_of(database: TreeOptions, families: Sequence[Family]) -> rocksdb_wal.Wal:
+    """The log, whose limit flushes the column families that keep its oldest file."""
+    return rocksdb_wal.wal(
+        write_buffer_bytes=database.write_buffer_bytes,
+        max_total_wal_bytes=database.max_total_wal_bytes,
+        db_write_buffer_bytes=database.db_write_buffer_bytes,
+        all_full_bytes=sum(family.ceiling_bytes for family in families),
+        column_families=sum(family.column.shards for family in families),
     )
-
-
-def _all_full_bytes(families: Sequence[Family]) -> int:
-    return sum(family.ceiling_bytes for family in families)
-
-
-def _number_of(families: Sequence[Family]) -> int:
-    return sum(family.column.shards for family in families)
 
 
 def wal(
@@ -241,20 +242,15 @@ def wal(
     load: Load,
     known: Calibration,
 ) -> WalModel:
-    log = rocksdb_wal.wal(
-        write_buffer_bytes=database.write_buffer_bytes,
-        max_total_wal_bytes=database.max_total_wal_bytes,
-        db_write_buffer_bytes=database.db_write_buffer_bytes,
-        all_full_bytes=_all_full_bytes(families),
-        column_families=_number_of(families),
-    )
-    by_size = bool(database.max_total_wal_bytes) and _number_of(families) > 1
+    log, single = wal_of(database, families), sum(family.column.shards for family in families) == 1
     total = devices.wal_bytes if devices.dedicated_wal else None
     if total is None and devices.dedicated_wal is False and devices.dedicated_db:
         total = devices.db_bytes
     return WalModel(
         limit_bytes=log.limit_bytes,
-        limited_by='max_total_wal_size' if by_size else 'memtables',
+        limited_by='max_total_wal_size'
+        if database.max_total_wal_bytes and not single
+        else 'memtables',
         file_bytes=log.file_bytes,
         device_bytes=known.quantities['wal_device_bytes'].around(log.device_bytes),
         device_total_bytes=total,
@@ -327,7 +323,8 @@ def memtables(
 
     A memtable is freed at the end of its flush; its WAL file counts until then.
     """
-    ceiling, limit_bytes = _all_full_bytes(families), wal_limit_bytes(database, families)
+    ceiling = sum(family.ceiling_bytes for family in families)
+    limit_bytes = wal_of(database, families).limit_bytes
     ratios = [w.memory_per_wal_byte for w in known.workloads.values()]
     ratio = workload.memory_per_wal_byte if workload else max(ratios)
     bounded, by = float(ceiling), 'max_write_buffer_number'

@@ -7,13 +7,14 @@ workloads only. `qa/bench/bench_model.py` measures it, and the error of the mode
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Mapping, Optional
+from typing import Annotated, Mapping, NamedTuple, Optional
 
 from ..knowledge import loader
 from ..options.catalogue import NO_COMPRESSION
-from ..options.sharding import DEFAULT
+from ..options.syntax import DEFAULT
+from ..store.codec import OMITTABLE, decode
 from .keys import BLOCK_BYTES, Fate, KeyKind, Members, Onodes, Population, left_bytes
 from .records import Estimate
 
@@ -39,7 +40,6 @@ class Quantity:
 class ColumnCalibration:
     """Keys that one client write puts into one column of BlueStore, over all its shards."""
 
-    name: str
     kinds: tuple[KeyKind, ...]
 
     @cached_property
@@ -87,7 +87,7 @@ class WorkloadCalibration:
     #: Part of level 0 that is newer values of keys further down, on average.
     stale: float
     #: Onode sizes by the writes to an object; None: constant, as in `columns`.
-    onodes: Optional[Onodes] = None
+    onodes: Optional[Onodes] = field(default=None, metadata=OMITTABLE)
 
     def of_writes(
         self, write_bytes: Optional[float], writes_per_object: Optional[float]
@@ -99,13 +99,13 @@ class WorkloadCalibration:
         if write_bytes is None and writes_per_object is None:
             return self
         kinds = self.onodes.kinds(write_bytes or BLOCK_BYTES, writes_per_object)
-        return replace(self, columns={**self.columns, ONODES: ColumnCalibration(ONODES, kinds)})
+        return replace(self, columns={**self.columns, ONODES: ColumnCalibration(kinds)})
 
     def without_dups(self) -> WorkloadCalibration:
         """The same for a PG log that is long enough to need no dup entries."""
         columns = {
-            name: replace(
-                column, kinds=tuple(k for k in column.kinds if k.members is not Members.LOG_DUPS)
+            name: ColumnCalibration(
+                tuple(k for k in column.kinds if k.members is not Members.LOG_DUPS)
             )
             for name, column in self.columns.items()
         }
@@ -114,7 +114,7 @@ class WorkloadCalibration:
     def over(self, names: Collection[str]) -> WorkloadCalibration:
         """The same for a database with these columns; keys of all others are in "default"."""
         absent = [c for name, c in self.columns.items() if name not in names or name == DEFAULT]
-        merged = ColumnCalibration(DEFAULT, tuple(kind for c in absent for kind in c.kinds))
+        merged = ColumnCalibration(tuple(kind for c in absent for kind in c.kinds))
         own = {name: c for name, c in self.columns.items() if name in names}
         return replace(self, columns={**own, DEFAULT: merged})
 
@@ -135,10 +135,18 @@ class Inserts:
 
     #: Memtable size of the measurement.
     memtable_bytes: int
-    #: Grows with the number of keys in a write.
+    #: Grows with the number of keys in a write; this one is for few keys.
     share: Estimate
     #: How the time of an insert grows with the size of its memtable.
     exponent: Estimate
+    #: Shares by workload, and for a thread with long device waits in each round.
+    by_workload: Mapping[str, Estimate] = field(default_factory=dict)
+    waiting: Mapping[str, Estimate] = field(default_factory=dict)
+
+
+class CodecCosts(NamedTuple):
+    compressed: Estimate
+    decompressed: Estimate
 
 
 @dataclass(frozen=True)
@@ -146,14 +154,14 @@ class CpuCosts:
     """Nanoseconds of OSD CPU per uncompressed byte."""
 
     #: Per WAL byte, with the memtable size of `Inserts`.
-    kv_sync: float
+    kv_sync: Estimate
     #: Per byte in flushed memtables, written or dropped.
-    flush_taken: float
-    flush_written: float
-    compaction_read: float
-    compaction_written: float
-    #: By algorithm, net of the savings from smaller files: to compress and to decompress.
-    compression: Mapping[str, tuple[float, float]]
+    flush_taken: Estimate
+    flush_written: Estimate
+    compaction_read: Estimate
+    compaction_written: Estimate
+    #: By algorithm, net of the savings from smaller files.
+    compression: Mapping[str, CodecCosts]
 
 
 @dataclass(frozen=True)
@@ -180,11 +188,7 @@ class Calibration:
     quantities: Mapping[str, Quantity]
     #: Bytes of the next level that a byte moving down rewrites, over the size ratio of the levels.
     overlap: float
-    #: For writes of few keys, with exceptions by workload.
     inserts: Inserts
-    inserts_by_workload: Mapping[str, Inserts]
-    #: By the workload, for a thread with long device waits in each round.
-    waiting_inserts: Mapping[str, Inserts]
     cpu: CpuCalibration
     #: Bytes of a DB per second that an OSD compacts on command.
     manual_compaction_bytes_per_s: Estimate
@@ -193,94 +197,17 @@ class Calibration:
 
     def inserts_of(self, workload: Optional[str], *, thread_waits: bool = False) -> Inserts:
         """``thread_waits``: for its device, long enough to evict memtables from the CPU caches."""
-        name = workload or ''
-        busy = self.inserts_by_workload.get(name, self.inserts)
-        return self.waiting_inserts.get(name, busy) if thread_waits else busy
+        name, known = workload or '', self.inserts
+        share = known.by_workload.get(name, known.share)
+        return replace(known, share=known.waiting.get(name, share) if thread_waits else share)
 
 
 @lru_cache(maxsize=1)
 def calibration() -> Calibration:
     """The installed calibration, read on first use."""
-    return parse_calibration(loader.load('model'))
-
-
-def parse_calibration(content: Mapping[str, Any]) -> Calibration:
-    """Parse the content of ``knowledge/model.json``."""
-    entry = content['inserts']
-    inserts = Inserts(
-        entry['memtable_bytes'], _estimate(entry['share']), _estimate(entry['exponent'])
-    )
-    by_workload, waiting = (
-        {e['workload']: replace(inserts, share=_estimate(e['share'])) for e in entry[part]}
-        for part in ('workloads', 'waiting')
-    )
-    rate = content['manual_compaction_bytes_per_s']
-    return Calibration(
-        workloads={entry['name']: _workload(entry) for entry in content['workloads']},
-        quantities={
-            entry['quantity']: Quantity(entry['low'], entry['high'], entry['comparisons'])
-            for entry in content['intervals']
-        },
-        overlap=content['overlap'],
-        inserts=inserts,
-        inserts_by_workload=by_workload,
-        waiting_inserts=waiting,
-        cpu=parse_cpu(content['cpu']),
-        manual_compaction_bytes_per_s=_estimate(rate),
-        formulas=tuple(Formula(**entry) for entry in content['formulas']),
-        source=content['source'],
-    )
-
-
-def _workload(entry: Mapping[str, Any]) -> WorkloadCalibration:
-    return WorkloadCalibration(
-        name=entry['name'],
-        classes=tuple(entry['classes']),
-        columns={
-            column['name']: ColumnCalibration(
-                column['name'],
-                tuple(
-                    KeyKind(**{**k, 'fate': Fate(k['fate']), 'members': Members(k['members'])})
-                    for k in column['kinds']
-                ),
-            )
-            for column in entry['columns']
-        },
-        population=Population(**entry['population']),
-        memory_per_wal_byte=entry['memory_per_wal_byte'],
-        stale=entry['stale'],
-        onodes=Onodes(**entry['onodes']) if 'onodes' in entry else None,
-    )
-
-
-def parse_cpu(content: Mapping[str, Any]) -> CpuCalibration:
-    """The part "cpu" of ``knowledge/model.json``."""
-    return CpuCalibration(
-        costs={
-            entry['workload']: CpuCosts(
-                kv_sync=entry['kv_sync']['wal_byte']['value'],
-                flush_taken=entry['flush']['memtable_byte']['value'],
-                flush_written=entry['flush']['written_byte']['value'],
-                compaction_read=entry['compaction']['read_byte']['value'],
-                compaction_written=entry['compaction']['written_byte']['value'],
-                compression={
-                    cost['name']: (
-                        cost['compressed_byte']['value'],
-                        cost['decompressed_byte']['value'],
-                    )
-                    for cost in entry['compression']
-                },
-            )
-            for entry in content['workloads']
-        },
-        total=Quantity(**content['total']),
-        change=Quantity(**content['change']),
-    )
-
-
-def _estimate(entry: Mapping[str, Any]) -> Estimate:
-    """A value with its interval, without its source."""
-    return Estimate(entry['low'], entry['value'], entry['high'])
+    content = loader.load('model')
+    workloads = {entry['name']: entry for entry in content['workloads']}
+    return decode(Calibration, {**content, 'workloads': workloads})
 
 
 def workload_of_class(workload_class: str) -> Optional[str]:

@@ -106,7 +106,7 @@ def cpu(
     time = None if workload is None else kv_sync_time(columns, known.inserts_of(workload.name))
     if workload is None or held is None or costs is None or time is None or not flows:
         return None
-    flushes, compactions, compression = costs.flush_taken, 0.0, 0.0
+    flushes, compactions, compression = costs.flush_taken.value, 0.0, 0.0
     for family, column, flow in zip(families, columns, flows):
         if not flow.flushed or not column.writes_per_flush:
             continue
@@ -120,14 +120,15 @@ def cpu(
             part * unpacked / workload.written_bytes
             for part in (flow.flushed, flow.compacted, flow.compacted + dropped)
         )
-        flushes += costs.flush_written * flushed
-        compactions += costs.compaction_read * read + costs.compaction_written * written
+        flushes += costs.flush_written.value * flushed
+        compactions += costs.compaction_read.value * read
+        compactions += costs.compaction_written.value * written
         if codec != NO_COMPRESSION:
             if codec not in costs.compression:
                 return None
             compress, decompress = costs.compression[codec]
-            compression += compress * (flushed + written) + decompress * read
-    parts = costs.kv_sync * time.value, flushes, compactions, compression
+            compression += compress.value * (flushed + written) + decompress.value * read
+    parts = costs.kv_sync.value * time.value, flushes, compactions, compression
     total = known.cpu.total.around(sum(parts))
     return CpuModel(
         workload.name,

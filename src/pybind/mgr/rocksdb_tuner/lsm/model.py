@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple, Optional
 
-from ..options.sharding import Column
-from ..options.syntax import OptionSet
+from ..options.syntax import Column, OptionSet
 from .amplification import (
     LOG_ENTRIES,
     Contents,
@@ -23,8 +22,9 @@ from .amplification import (
     column_family,
     flow_of,
     memtables,
+    population_of,
     wal,
-    wal_limit_bytes,
+    wal_of,
 )
 from .calibration import Calibration, WorkloadCalibration, calibration
 from .cpu import cpu, kv_sync_time
@@ -147,31 +147,26 @@ class _Shape(NamedTuple):
 
 
 def _shape(inputs: TreeInputs, known: Calibration) -> _Shape:
-    database = _tree_options(inputs.options, inputs.rocksdb_version)
+    database = tree_options(inputs.options, inputs.rocksdb_version)
     families, load, workload = _families(inputs), inputs.load, _workload(inputs, known)
-    limit_bytes = wal_limit_bytes(database, families)
-    if workload is None:
-        columns = tuple(
-            column_family(family, limit_bytes, load, None, None, known) for family in families
-        )
-        return _Shape(database, families, columns, load, None, None, (), ())
-    contents = Contents(families, workload)
-    if load.data_bytes is None:
-        load = replace(load, data_bytes=contents.assumed_bytes)
-    held = contents.held(load, load.data_bytes)
+    limit_bytes = wal_of(database, families).limit_bytes
+    contents = held = None
+    if workload is not None:
+        contents = Contents(families, workload)
+        if load.data_bytes is None:
+            load = replace(load, data_bytes=contents.assumed_bytes)
+        held = contents.held(load, load.data_bytes)
     columns = tuple(
         column_family(family, limit_bytes, load, workload, held, known) for family in families
     )
-    of_shards = contents.of_shards(held, load.data_bytes) if load.data_bytes else ()
+    if contents is None or workload is None or held is None or not load.data_bytes:
+        return _Shape(database, families, columns, load, workload, held, (), ())
+    of_shards = contents.of_shards(held, load.data_bytes)
     flows = [
         flow_of(family.options, column, workload, held, data, known.overlap, load.written_ratio)
         for family, column, data in zip(families, columns, of_shards)
     ]
     return _Shape(database, families, columns, load, workload, held, of_shards, flows)
-
-
-def _families(inputs: TreeInputs) -> tuple[Family, ...]:
-    return _families_of(inputs.columns, inputs.options, inputs.rocksdb_version)
 
 
 # One decision evaluates dozens of option sets, each several times.
@@ -180,12 +175,13 @@ def _families_of(
     columns: tuple[Column, ...], options: OptionSet, rocksdb_version: str
 ) -> tuple[Family, ...]:
     return tuple(
-        Family(column, _tree_options(options_of(column, options), rocksdb_version))
+        Family(column, tree_options(options_of(column, options), rocksdb_version))
         for column in columns
     )
 
 
-_tree_options = lru_cache(maxsize=256)(tree_options)
+def _families(inputs: TreeInputs) -> tuple[Family, ...]:
+    return _families_of(inputs.columns, inputs.options, inputs.rocksdb_version)
 
 
 def _workload(inputs: TreeInputs, known: Calibration) -> Optional[WorkloadCalibration]:
@@ -193,12 +189,7 @@ def _workload(inputs: TreeInputs, known: Calibration) -> Optional[WorkloadCalibr
     if load.workload is None:
         return None
     measured = known.workloads[load.workload]
-    held = replace(
-        measured.population,
-        log_entries=LOG_ENTRIES if load.log_entries is None else load.log_entries,
-        placement_groups=load.placement_groups or measured.population.placement_groups,
-    )
-    if held.log_dups <= 0:
+    if population_of(measured, load).log_dups <= 0:
         # The PG log holds all requests that the OSD tracks.
         measured = measured.without_dups()
     names = {column.name for column in inputs.columns}

@@ -1,7 +1,7 @@
 """Warnings about an option string with which an OSD would start.
 
-A row of a table is a rule: whether it applies, its id, the option, and the message;
-`knowledge/check_rules.json` has the source of each.
+A row of a table is a rule: whether it applies, its id, the option, and the figures of its message;
+`knowledge/check_rules.json` has the message and the source of each.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from functools import lru_cache
 
 from ..units import format_bytes, natural
 from .effective import effective
-from .hardware import Hardware
-from .problems import Problem, problem, problems_of
+from .problems import Hardware, Problem, problem, problems_of
 from .syntax import OptionSet
 from .values import ValueRefusedError
 from .wal import (
@@ -47,6 +46,7 @@ _COMPACTS_ON_DELETION_FROM = 7
 _USUAL_PERIOD_S = 30 * 24 * 3600
 #: Fewer entries than this are gone before a restarted OSD is back.
 _PG_LOG_LEAST = 100
+_NO_FIGURES: Mapping[str, str] = {}
 
 #: Ceph options that published tunings change together with the option string.
 RELATED_OPTIONS = (
@@ -101,7 +101,9 @@ def _about_the_string(option_set: OptionSet, version: str) -> tuple[Problem, ...
     slowdown = number('level0_slowdown_writes_trigger')
     wal = number('max_total_wal_size') or DEFAULT_BOUND_BYTES
     small = 0 < memtable <= _SMALL_MEMTABLE_BYTES and 0 < level_0 <= _LEVEL_0_PART_OF_WAL * wal
-    compacts_on_deletion = int(version.partition('.')[0]) >= _COMPACTS_ON_DELETION_FROM
+    alike = 1 / _UNLIKE_FACTOR < level_0 / level_1 < _UNLIKE_FACTOR if level_1 else True
+    rewrites = int(version.partition('.')[0]) >= _COMPACTS_ON_DELETION_FROM
+    small_option, small_text = _small_memtables(memtable, merge, level_0)
     return tuple(
         problems_of(
             (
@@ -109,106 +111,77 @@ def _about_the_string(option_set: OptionSet, version: str) -> tuple[Problem, ...
                     bool(older) and 'max_background_jobs' in option_set,
                     'jobs-switched-off',
                     'max_background_jobs',
-                    f'No effect: {" and ".join(older)} override{"s" * (len(older) == 1)} it',
+                    {'older': f'{" and ".join(older)} override{"s" * (len(older) == 1)} it'},
                 ),
                 (
                     values.get('max_total_wal_size') == '0',
                     'no-wal-limit',
                     'max_total_wal_size',
-                    (
-                        'Not set: with column families the WAL grows to eight times the size of '
-                        'all memtables, far beyond the 1 GiB that WAL devices are sized for'
-                    ),
+                    _NO_FIGURES,
                 ),
                 (
-                    level_0 > 0 < level_1
-                    and not 1 / _UNLIKE_FACTOR < level_0 / level_1 < _UNLIKE_FACTOR,
+                    level_0 > 0 and not alike,
                     'level0-unlike-level1',
                     'max_bytes_for_level_base',
-                    (
-                        f'Level 0 has {format_bytes(level_0)} and level 1 {format_bytes(level_1)}: '
-                        'RocksDB performs best if they have about the same size'
-                    ),
+                    {'level_0': format_bytes(level_0), 'level_1': format_bytes(level_1)},
                 ),
                 (
                     buffers < 2 * merge,
                     'few-memtables',
                     'max_write_buffer_number',
-                    (
-                        f'{buffers} memtables are fewer than two flushes of {merge}: writes wait '
-                        'for flushes'
-                    ),
+                    {'buffers': buffers, 'merge': merge},
                 ),
-                # Tombstones that reach level 1 because the deleted keys were flushed before.
-                (
-                    small and merge == 1,
-                    'small-memtables',
-                    'min_write_buffer_number_to_merge',
-                    (
-                        f'Memtables of {format_bytes(memtable)} are flushed one by one, including '
-                        'short-lived keys: on Pacific compactions of 16 x 64 MiB without merging '
-                        'wrote 3.7 times as much as those of 4 x 256 MiB, in 2016 of 32 x 32 MiB '
-                        '2.9 times; "model" predicts all writes of an OSD, with WAL and flushes'
-                    ),
-                ),
-                (
-                    small and merge > 1,
-                    'small-memtables',
-                    'level0_file_num_compaction_trigger',
-                    (
-                        f'With memtables of {format_bytes(memtable)} level 0 is compacted at '
-                        f'{format_bytes(level_0)}, and deletions reach level 1: compactions of 16 '
-                        'x 64 MiB with merge 2 wrote 1.9 times as much as those of 4 x 256 MiB, '
-                        'but no more than that after level0_file_num_compaction_trigger and '
-                        'max_bytes_for_level_base were raised as well'
-                    ),
-                ),
+                (small, 'small-memtables', small_option, {'text': small_text}),
                 (
                     values.get('compaction_readahead_size') == '0',
                     'no-readahead',
                     'compaction_readahead_size',
-                    (
-                        'Not set: compactions read each key separately; all of '
-                        "Ceph's defaults use 2 MiB"
-                    ),
+                    _NO_FIGURES,
                 ),
                 (
                     copied > 0,
                     'write-buffer-copy',
                     'writable_file_max_buffer_size',
-                    (
-                        f'{format_bytes(copied)}: RocksDB copies data once more before it passes '
-                        "the data to BlueFS, which has its own buffer; all of Ceph's defaults use "
-                        '0'
-                    ),
+                    {'copied': format_bytes(copied)},
                 ),
                 (
                     0 < slowdown <= number('level0_file_num_compaction_trigger', -1),
                     'slowdown-at-trigger',
                     'level0_slowdown_writes_trigger',
-                    (
-                        f'Writes are slowed down from {slowdown} files in level 0, when its '
-                        'compaction has only started: published tunings leave at least 12 files '
-                        'between the two'
-                    ),
+                    {'slowdown': slowdown},
                 ),
                 *(
                     (
-                        compacts_on_deletion
-                        and name in option_set
-                        and 0 < number(name) < _USUAL_PERIOD_S,
+                        rewrites and name in option_set and 0 < number(name) < _USUAL_PERIOD_S,
                         'periodic-rewrites',
                         name,
-                        (
-                            f'All data is rewritten every {number(name)}s; compaction on deletion '
-                            'replaces the original purpose of this option'
-                        ),
+                        {'seconds': number(name)},
                     )
                     for name in ('ttl', 'periodic_compaction_seconds')
                 ),
             )
         )
     )
+
+
+def _small_memtables(memtable: int, merge: int, level_0: int) -> tuple[str, str]:
+    """Tombstones reach level 1 if the deleted keys were flushed before: option and text."""
+    size = format_bytes(memtable)
+    if merge == 1:
+        text = (
+            f'Memtables of {size} are flushed one by one, including short-lived keys: on Pacific '
+            'compactions of 16 x 64 MiB without merging wrote 3.7 times as much as those of 4 x '
+            '256 MiB, in 2016 of 32 x 32 MiB 2.9 times; "model" predicts all writes of an OSD, '
+            'with WAL and flushes'
+        )
+        return 'min_write_buffer_number_to_merge', text
+    text = (
+        f'With memtables of {size} level 0 is compacted at {format_bytes(level_0)}, and deletions '
+        'reach level 1: compactions of 16 x 64 MiB with merge 2 wrote 1.9 times as much as those '
+        'of 4 x 256 MiB, but no more than that after level0_file_num_compaction_trigger and '
+        'max_bytes_for_level_base were raised as well'
+    )
+    return 'level0_file_num_compaction_trigger', text
 
 
 def _about_the_hardware(
@@ -219,41 +192,25 @@ def _about_the_hardware(
     for name in ('max_background_compactions', 'compaction_threads', 'max_background_jobs'):
         if name in option_set and int(values.get(name, '0')) > most:
             has = 'OSDs usually have 6 to 10' if cores is None else f'the OSD has {cores}'
-            yield problem(
-                'many-threads',
-                name,
-                f'{values[name]} concurrent compactions: {has} cores, which clients need as well',
-            )
+            yield problem('many-threads', name, threads=values[name], cores=has)
     full = _memtable_bytes(option_set, values, version, hardware)
     number = DEFAULT_FAMILIES if hardware.families is None else len(hardware.families)
     bound = bound_bytes(values, full, number)
     target = hardware.memory_target_bytes or _MEMORY_TARGET_BYTES
     left = left_of_target(target)
     if bound > left:
-        leaves = f'leaves {format_bytes(left)} for memtables and all caches'
-        limiting = limits(values, number)
-        yield from problems_of(
-            (
-                (
-                    bound <= DEFAULT_BOUND_BYTES,
-                    'memory-target-small',
-                    'osd_memory_target',
-                    (
-                        f'{format_bytes(target)} {leaves}; memtables can use '
-                        f'{format_bytes(bound)}, and {format_bytes(DEFAULT_BOUND_BYTES)} with each '
-                        "release's default: the OSD exceeds the target with any of them"
-                    ),
-                ),
-                (
-                    bound > DEFAULT_BOUND_BYTES,
-                    'memtables-beyond-memory',
-                    min(limiting, key=lambda name: limiting[name], default='write_buffer_size'),
-                    (
-                        f'Memtables can use {format_bytes(bound)}; osd_memory_target of '
-                        f'{format_bytes(target)} {leaves}, so the OSD exceeds the target'
-                    ),
-                ),
-            )
+        rule, option = 'memory-target-small', 'osd_memory_target'
+        if bound > DEFAULT_BOUND_BYTES:
+            limiting = limits(values, number)
+            rule = 'memtables-beyond-memory'
+            option = min(limiting, key=lambda name: limiting[name], default='write_buffer_size')
+        yield problem(
+            rule,
+            option,
+            target=format_bytes(target),
+            left=format_bytes(left),
+            bound=format_bytes(bound),
+            default=format_bytes(DEFAULT_BOUND_BYTES),
         )
     # Without a dedicated WAL device BlueFS puts the log on the DB device.
     wal_device, db_device = hardware.wal_device_bytes, hardware.db_device_bytes
@@ -267,20 +224,21 @@ def _about_the_hardware(
         yield problem(
             'wal-beyond-device',
             'max_total_wal_size',
-            f'The files of a WAL of {format_bytes(log.limit_bytes)} use '
-            f'{format_bytes(log.device_bytes)}, but the {"DB" if wal_device is None else "WAL"} '
-            f'device has {format_bytes(device)}: the rest spills over to '
-            f'{"" if wal_device is None else "the DB device or "}the slow device'
+            limit=format_bytes(log.limit_bytes),
+            files=format_bytes(log.device_bytes),
+            device='DB' if wal_device is None else 'WAL',
+            size=format_bytes(device),
+            spills=f'{"" if wal_device is None else "the DB device or "}the slow device',
             # With a single family RocksDB ignores the limit.
-            + ('' if number == 1 else _limit_that_fits(log, device, values)),
+            fitting='' if number == 1 else _limit_that_fits(log, device, values),
         )
     if db_device is not None and taken > db_device and not dynamic:
         yield problem(
             'levels-beyond-device',
             'max_bytes_for_level_base',
-            f'{"WAL files and levels" if with_wal else "Levels"} 0 and 1 use '
-            f'{format_bytes(taken)}, but the DB device has {format_bytes(db_device)}: the most '
-            'frequently written data spills over to the slow device',
+            what='WAL files and levels' if with_wal else 'Levels',
+            taken=format_bytes(taken),
+            size=format_bytes(db_device),
         )
 
 
@@ -313,54 +271,31 @@ def _limit_that_fits(log: Wal, device_bytes: int, values: Mapping[str, str]) -> 
 
 def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
     """Warnings about related options; ``settings``: those that are set."""
-
-    def short(name: str) -> bool:
-        entries = natural(settings.get(name))
-        return entries is not None and entries < _PG_LOG_LEAST
-
-    dups, size = 'osd_pg_log_dups_tracked', 'bluestore_cache_size_ssd'
+    size = 'bluestore_cache_size_ssd'
     autotune = settings.get('bluestore_cache_autotune', 'true').lower() in ('true', '1')
     return problems_of(
         (
             *(
                 (
-                    short(name),
+                    entries is not None and entries < _PG_LOG_LEAST,
                     'short-pg-log',
                     name,
-                    (
-                        f'{settings.get(name)} entries: a restarted OSD has missed more than the '
-                        'PG logs hold, and needs a backfill instead of log-based recovery; '
-                        'published benchmarks with 10 did not restart OSDs'
-                    ),
+                    {'entries': f'{entries}', 'consequence': consequence},
                 )
-                for name in ('osd_min_pg_log_entries', 'osd_max_pg_log_entries')
+                for name, consequence in _SHORT_LOGS.items()
+                for entries in [natural(settings.get(name))]
             ),
-            (
-                short(dups),
-                'short-pg-log',
-                dups,
-                (
-                    f'{natural(settings.get(dups))} entries: a PG may no longer detect that a '
-                    'request, resent by a client after peering, was already executed'
-                ),
-            ),
-            (
-                not autotune,
-                'cache-autotune-off',
-                'bluestore_cache_autotune',
-                'Disabled: osd_memory_target has no effect, and caches keep their initial sizes',
-            ),
+            (not autotune, 'cache-autotune-off', 'bluestore_cache_autotune', _NO_FIGURES),
             *(
                 (
                     name in settings,
                     'cache-ratio-set',
                     name,
-                    f'Set to {settings.get(name)}: '
-                    + (
-                        'only the initial value, since bluestore_cache_autotune is enabled'
-                        if autotune
-                        else 'a fixed ratio, since bluestore_cache_autotune is disabled'
-                    ),
+                    {
+                        'value': f'{settings.get(name)}',
+                        'why': 'only the initial value' if autotune else 'a fixed ratio',
+                        'autotune': 'enabled' if autotune else 'disabled',
+                    },
                 )
                 for name in ('bluestore_cache_kv_ratio', 'bluestore_cache_meta_ratio')
             ),
@@ -368,10 +303,20 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
                 size in settings and autotune,
                 'cache-size-set',
                 size,
-                (
-                    f'Set to {settings.get(size)}: no effect, since osd_memory_target determines '
-                    'the caches while bluestore_cache_autotune is enabled'
-                ),
+                {'value': f'{settings.get(size)}'},
             ),
         )
     )
+
+
+_SHORT_LOGS = {
+    **dict.fromkeys(
+        ('osd_min_pg_log_entries', 'osd_max_pg_log_entries'),
+        'a restarted OSD has missed more than the PG logs hold, and needs a backfill instead of '
+        'log-based recovery; published benchmarks with 10 did not restart OSDs',
+    ),
+    'osd_pg_log_dups_tracked': (
+        'a PG may no longer detect that a request, resent by a client after peering, was already '
+        'executed'
+    ),
+}

@@ -15,10 +15,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Literal, Optional
 
+from ..kinds import Signed
 from ..knowledge import loader
 from ..notes import Among, Named, NotEmpty
+from ..store.codec import OMITTABLE, decode
 from ..units import format_bytes
 from .values import ValueType
 
@@ -50,15 +52,17 @@ class Bounds:
 
     minimum: Annotated[int, 'RocksDB raises smaller values to this.']
     maximum: Annotated[Optional[int], 'RocksDB lowers larger values to this; null: unlimited.']
-    exempt: Annotated[Optional[int], 'Value that is not changed; null: none.']
+    exempt: Annotated[
+        Optional[Annotated[int, Signed()]], 'Value that is not changed; null: none.'
+    ] = field(default=None, metadata=OMITTABLE)
 
 
 @dataclass(frozen=True)
 class SaneRange:
     """Sensible values of an option."""
 
-    minimum: Annotated[int, 'Smallest sensible value.']
-    maximum: Annotated[int, 'Largest sensible value.']
+    minimum: Annotated[int, Signed(), 'Smallest sensible value.']
+    maximum: Annotated[int, Signed(), 'Largest sensible value.']
     why: Annotated[str, 'Reason for the limits.']
 
 
@@ -84,7 +88,7 @@ class Danger:
     ]
     why: Annotated[str, 'Reason.']
     #: Harmless values without effect.
-    harmless_values: tuple[str, ...]
+    harmless_values: tuple[str, ...] = field(default=(), metadata=OMITTABLE)
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class Member:
     defaults: Annotated[
         Mapping[str, str], 'Defaults by RocksDB version; the name is unknown to others.'
     ]
-    choices: tuple[Choice, ...]
+    choices: tuple[Choice, ...] = field(default=(), metadata=OMITTABLE)
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class ObjectRule:
     #: For a value with members, ``{id=...;...}``; None: unknown.
     with_members: Optional[bool]
     #: Types of the members of ``{member=value;...}`` whose values are checked.
-    members: Mapping[str, ValueType] = field(default_factory=dict)
+    members: Mapping[str, ValueType] = field(default_factory=dict, metadata=OMITTABLE)
 
     def takes(self, value: str) -> Optional[bool]:
         """Whether a daemon opens its database with ``value``; None: unknown."""
@@ -162,9 +166,11 @@ class OptionInfo:
     change_when: Annotated[str, NotEmpty(), 'When to change it.']
     leave_when: Annotated[str, NotEmpty(), 'When not to change it.']
     source: Annotated[str, 'Source of this information.']
-    members: Annotated[tuple[Member, ...], 'Members, if it is a struct.'] = ()
+    members: Annotated[tuple[Member, ...], 'Members, if it is a struct.'] = field(
+        default=(), metadata=OMITTABLE
+    )
     #: Of an object, by RocksDB version.
-    object_rules: Mapping[str, ObjectRule] = field(default_factory=dict)
+    object_rules: Mapping[str, ObjectRule] = field(default_factory=dict, metadata=OMITTABLE)
 
     def spelled(self, value: float) -> str:
         """Human-readable value: "16 MiB" for bytes."""
@@ -228,62 +234,14 @@ class Catalogue:
 def catalogue() -> Catalogue:
     """The catalog, read on first use and cached."""
     content = loader.load('options')
-    options = [_option(entry) for entry in content['options']]
+    options = [decode(OptionInfo, {**_NOT_NAMED, **entry}) for entry in content['options']]
     return Catalogue(
-        measured_versions=tuple(content['rocksdb_versions']),
-        options={option.name: option for option in options},
+        tuple(content['rocksdb_versions']), {option.name: option for option in options}
     )
 
 
-def _option(entry: Mapping[str, Any]) -> OptionInfo:
-    clamped, sane, danger = entry.get('clamped_to'), entry.get('sane'), entry.get('danger')
-    return OptionInfo(
-        name=entry['name'],
-        scope=entry['scope'],
-        value_type=ValueType(entry['type']),
-        unit=entry['unit'],
-        versions={
-            version: VersionFacts(facts['default'], facts['value_read'], facts['no_effect'])
-            for version, facts in entry['versions'].items()
-        },
-        bounds=Bounds(clamped['minimum'], clamped['maximum'], clamped.get('except'))
-        if clamped
-        else None,
-        sane=SaneRange(sane['minimum'], sane['maximum'], sane['why']) if sane else None,
-        choices=_choices(entry),
-        danger=Danger(danger['level'], danger['why'], tuple(danger['harmless_values']))
-        if danger
-        else None,
-        assessed=entry['assessed'],
-        mutable_in_rocksdb=entry['mutable_in_rocksdb'],
-        needs_restart=entry['needs_restart'],
-        deprecated=entry['deprecated'],
-        meaning=entry['meaning'],
-        change_when=entry['change_when'],
-        leave_when=entry['leave_when'],
-        source=entry['source'],
-        members=tuple(
-            Member(
-                name=member['name'],
-                value_type=None if member['type'] == 'ignored' else ValueType(member['type']),
-                defaults=member['defaults'],
-                choices=_choices(member),
-            )
-            for member in entry.get('members', ())
-        ),
-        object_rules={
-            version: ObjectRule(
-                **{**rule, 'members': {m: ValueType(t) for m, t in rule.get('members', {}).items()}}
-            )
-            for version, rule in entry.get('object', {}).items()
-        },
-    )
-
-
-def _choices(entry: Mapping[str, Any]) -> tuple[Choice, ...]:
-    return tuple(
-        Choice(c['name'], c['printed'], c['starts'], c['since']) for c in entry.get('values', ())
-    )
+#: What most options lack.
+_NOT_NAMED: Mapping[str, object] = {'bounds': None, 'sane': None, 'choices': [], 'danger': None}
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -319,23 +277,8 @@ class RelatedOption:
 @lru_cache(maxsize=1)
 def related_options() -> Mapping[str, RelatedOption]:
     """All known related options, by name."""
-    return {
-        entry['name']: RelatedOption(
-            name=entry['name'],
-            value_type=entry['type'],
-            unit=entry['unit'],
-            defaults=entry['defaults'],
-            takes_effect=entry['takes_effect'],
-            meaning=entry['meaning'],
-            change_when=entry['change_when'],
-            leave_when=entry['leave_when'],
-            danger=Danger(entry['danger']['level'], entry['danger']['why'], ())
-            if entry['danger']
-            else None,
-            source=entry['source'],
-        )
-        for entry in loader.load('related_options')['related_options']
-    }
+    entries = loader.load('related_options')['related_options']
+    return {entry['name']: decode(RelatedOption, entry) for entry in entries}
 
 
 NO_COMPRESSION = 'kNoCompression'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,9 +11,8 @@ from typing import Annotated, Optional
 from .advice import advice
 from .catalogue import OptionInfo, UnknownRocksDBVersionError, catalogue
 from .effective import ambiguous, as_read_by, effective
-from .hardware import Hardware
-from .problems import Problem, problem, problems_of
-from .reading import Piece, pieces
+from .problems import Hardware, Problem, combinations, problem
+from .reading import Piece, major, pieces
 from .syntax import OptionSet, OptionSyntaxError, parse
 from .values import Reading, ValueNotJudgedError, ValueType
 
@@ -56,7 +56,7 @@ def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -
     size = len(text.encode(errors='replace'))
     if size > TEXT_MAX_BYTES:
         why = f'{size} bytes is longer than all options of RocksDB together'
-        return CheckResult(None, {}, (_not_judged(None, why),))
+        return CheckResult(None, {}, (problem('not-judged', None, why=why),))
     found = _check_text(text, rocksdb_version)
     problems = list(found.problems)
     if found.option_set is not None:
@@ -93,13 +93,11 @@ def _check_text(text: str, rocksdb_version: str) -> _TextResult:
     except UnknownRocksDBVersionError as error:
         rocksdb_version = known.measured_versions[-1]
         versions = (rocksdb_version,)
-        problems.append(
-            problem('unknown-version', None, f'{error}; evaluated as {rocksdb_version}')
-        )
+        problems.append(problem('unknown-version', None, error=error, version=rocksdb_version))
     try:
         option_set = parse(text)
     except OptionSyntaxError as error:
-        problems.append(problem('syntax', None, f'Ceph refuses the string: {error}'))
+        problems.append(problem('syntax', None, error=error))
         return _TextResult(False, tuple(problems), None, {}, rocksdb_version)
     refused = [
         found
@@ -107,15 +105,7 @@ def _check_text(text: str, rocksdb_version: str) -> _TextResult:
         for piece in pieces(as_read_by(option_set, version), version)
         for found in _refusals(piece, version, option_set, rocksdb_version)
     ]
-    refused += [
-        problem(
-            'ambiguous',
-            name,
-            'Given in two forms, and a hash table decides which one RocksDB reads last: the '
-            'effective value is unknown',
-        )
-        for name in ambiguous(option_set, versions[0])
-    ]
+    refused += [problem('ambiguous', name) for name in ambiguous(option_set, versions[0])]
     option_set = as_read_by(option_set, versions[0])
     read = pieces(option_set, versions[0])
     problems.extend(dict.fromkeys(refused))
@@ -146,14 +136,6 @@ def safe_to_apply(text: str, rocksdb_version: str) -> tuple[Problem, ...]:
     )
 
 
-def _not_judged(name: Optional[str], why: str) -> Problem:
-    return problem(
-        'not-judged',
-        name,
-        f'{why}: whether the OSD would start is unknown, so the module does not set it',
-    )
-
-
 def _refusals(
     piece: Piece, version: str, option_set: OptionSet, rocksdb_version: str
 ) -> Iterator[Problem]:
@@ -162,9 +144,9 @@ def _refusals(
     if piece.member is None and piece.facts is None:
         yield _unknown(name, version, rocksdb_version)
     elif isinstance(piece.refusal, ValueNotJudgedError):
-        yield _not_judged(name, str(piece.refusal))
+        yield problem('not-judged', name, why=piece.refusal)
     elif piece.refusal is not None:
-        yield problem('refused-value', name, f'{piece.refusal}: the OSD would not start')
+        yield problem('refused-value', name, error=piece.refusal)
     elif info is not None and piece.reading is not None:
         codecs = [piece.written] if info.value_type is ValueType.ENUM else []
         if name == 'compression' and option_set.get('compression_per_level'):
@@ -183,7 +165,7 @@ def _unknown(name: str, version: str, rocksdb_version: str) -> Problem:
     base, dot, _ = name.partition('.')
     info = known.get(base)
     if dot and info is not None and info.value_type is ValueType.OBJECT and version != '6.8':
-        return _not_judged(name, f'the values of {base} are unknown')
+        return problem('not-judged', name, why=f'the values of {base} are unknown')
     same = next((other for other in known if other.lower() == name.lower()), None)
     return problem(
         'unknown-option',
@@ -207,100 +189,26 @@ def _incompatible(
     read: Iterable[Piece], values: Mapping[str, str], versions: tuple[str, ...]
 ) -> Iterator[Problem]:
     """Combinations with which RocksDB does not open a database."""
-
-    def on(name: str) -> bool:
-        return values.get(name) == 'true'
-
-    def number(name: str, unknown: int) -> int:
-        return int(values.get(name, unknown))
-
-    modern = any(int(version.split('.')[0]) >= 7 for version in versions)
+    newest = max(map(major, versions))
+    refused = [
+        (known.option, known.why)
+        for known in combinations()
+        if newest >= known.since
+        and all(
+            name in values and re.fullmatch(pattern, values[name], re.ASCII)
+            for name, pattern in known.when.items()
+        )
+    ]
     # Before RocksDB corrects it.
     levels = [int(p.reading.text) for p in read if p.name == 'num_levels' and p.reading]
-    combinations = (
-        (
-            on('allow_mmap_reads') and on('use_direct_reads'),
-            'use_direct_reads',
-            'cannot be combined with allow_mmap_reads',
-        ),
-        (
-            on('unordered_write') and on('enable_pipelined_write'),
-            'unordered_write',
-            'cannot be combined with enable_pipelined_write',
-        ),
-        (
-            on('unordered_write') and values.get('allow_concurrent_memtable_write') == 'false',
-            'unordered_write',
-            'cannot be combined with allow_concurrent_memtable_write=false',
-        ),
-        (
-            on('unordered_write') and on('manual_wal_flush'),
-            'unordered_write',
-            'hangs at the first write if combined with manual_wal_flush',
-        ),
-        (
-            on('unordered_write') and number('max_successive_merges', 0) > 0,
-            'unordered_write',
-            'cannot be combined with max_successive_merges above 0',
-        ),
-        (
-            on('two_write_queues') and on('enable_pipelined_write'),
-            'two_write_queues',
-            'cannot be combined with enable_pipelined_write',
-        ),
-        (
-            on('inplace_update_support') and on('allow_concurrent_memtable_write'),
-            'inplace_update_support',
-            'cannot be combined with allow_concurrent_memtable_write, which is on by default',
-        ),
-        (
-            modern
-            and on('use_direct_io_for_flush_and_compaction')
-            and number('writable_file_max_buffer_size', 1) == 0,
-            'use_direct_io_for_flush_and_compaction',
-            'cannot be combined with writable_file_max_buffer_size=0 from RocksDB 7',
-        ),
-        (
-            modern and min(levels, default=0) < 0,
-            'num_levels',
-            'must not be negative from RocksDB 7',
-        ),
-        (number('keep_log_file_num', 1) == 0, 'keep_log_file_num', 'must be above 0'),
-        (
-            number('table_cache_numshardbits', 0) >= 20,
-            'table_cache_numshardbits',
-            'must be below 20',
-        ),
-        (
-            values.get('compression_opts.zstd_max_train_bytes', '0') != '0',
-            'compression_opts',
-            "must not set zstd_max_train_bytes: Ceph's RocksDB is built without Zstandard",
-        ),
-        *(
-            (number(name, 0) not in (0, 1, 2, 4, 8), name, 'must be 0, 1, 2, 4 or 8')
-            for name in ('memtable_protection_bytes_per_key', 'block_protection_bytes_per_key')
-        ),
-        (
-            number('rate_limiter_bytes_per_sec', 1) == 0,
-            'rate_limiter_bytes_per_sec',
-            'must be above 0',
-        ),
-        (
-            # NaN differs from itself when the options file is read back and compared.
-            on('fail_if_options_file_error') and 'nan' in values.values(),
-            'fail_if_options_file_error',
-            'cannot be combined with a value that is not a number',
-        ),
-        (
-            on('error_if_exists'),
-            'error_if_exists',
-            'does not open an existing database',
-        ),
-    )
-    return problems_of(
-        (refused, 'refused-combination', option, f'{option} {why}: the OSD would not start')
-        for refused, option, why in combinations
-    )
+    if newest >= 7 and min(levels, default=0) < 0:
+        refused.append(('num_levels', 'must not be negative from RocksDB 7'))
+    if values.get('fail_if_options_file_error') == 'true' and 'nan' in values.values():
+        # NaN differs from itself when the options file is read back and compared.
+        why = 'cannot be combined with a value that is not a number'
+        refused.append(('fail_if_options_file_error', why))
+    for option, why in refused:
+        yield problem('refused-combination', option, f'{option} {why}: the OSD would not start')
 
 
 #: If one of these is set, RocksDB ignores max_background_jobs.
@@ -316,21 +224,15 @@ def _too_many_threads(values: Mapping[str, str]) -> Iterator[Problem]:
     for name in ('compaction_threads', 'flusher_threads', *kinds):
         number = int(values.get(name, '0'))
         if number > _MOST_THREADS:
-            yield problem(
-                'too-many-threads', name, f'{number} threads cannot be started: the OSD would abort'
-            )
+            yield problem('too-many-threads', name, threads=number)
 
 
 #: Options for which 0 (or, for times, 2**64 - 2) selects the default.
 _ZERO_IS_DEFAULT = frozenset(
-    {
-        'arena_block_size',
-        'delayed_write_rate',
-        'max_compaction_bytes',
-        'periodic_compaction_seconds',
-        'soft_pending_compaction_bytes_limit',
-        'ttl',
-    }
+    (
+        *('arena_block_size', 'delayed_write_rate', 'max_compaction_bytes', 'ttl'),
+        *('periodic_compaction_seconds', 'soft_pending_compaction_bytes_limit'),
+    )
 )
 
 
@@ -339,19 +241,17 @@ def _surprises(piece: Piece, values: Mapping[str, str]) -> Iterator[Problem]:
     name, info, facts, reading = piece.name, piece.info, piece.facts, piece.reading
     if info is None or facts is None:
         return
-    without_effect = f'No effect: {facts.no_effect}'
+    why = str(facts.no_effect)
     if reading is None:
-        yield problem('removed-option', name, without_effect, info.source)
+        yield problem('removed-option', name, source=info.source, why=why)
         return
     if reading.surprise:
         yield problem('lenient-number', name, reading.surprise)
     if facts.no_effect:
         if reading.text != facts.default:
-            yield problem('no-effect', name, without_effect, info.source)
+            yield problem('no-effect', name, source=info.source, why=why)
     elif name in values and not _same_value(reading, values[name], name):
-        yield problem(
-            'clamped', name, f'RocksDB silently changes {piece.written} to {values[name]}'
-        )
+        yield problem('clamped', name, written=piece.written, value=values[name])
 
 
 def _same_value(reading: Reading, in_effect: str, name: str) -> bool:
@@ -369,11 +269,7 @@ def _dangers(piece: Piece) -> Iterator[Problem]:
     if info.danger and text not in info.danger.harmless_values and not default:
         yield problem(info.danger.level, name, info.danger.why, info.source)
     elif not info.assessed and not default:
-        yield problem(
-            'not-assessed',
-            name,
-            'Its effect on BlueStore has not been assessed: the module does not set it',
-        )
+        yield problem('not-assessed', name)
     sane = info.sane
     if (
         sane is not None
@@ -384,23 +280,16 @@ def _dangers(piece: Piece) -> Iterator[Problem]:
         yield problem(
             'out-of-range',
             name,
-            f'{info.spelled(number)} is outside {info.spelled(sane.minimum)} to '
-            f'{info.spelled(sane.maximum)}: {sane.why}',
-            info.source,
+            source=info.source,
+            value=info.spelled(number),
+            minimum=info.spelled(sane.minimum),
+            maximum=info.spelled(sane.maximum),
+            why=sane.why,
         )
 
 
 def _about_the_set(option_set: OptionSet) -> Iterator[Problem]:
     if not option_set.items:
-        yield problem(
-            'empty',
-            None,
-            "An empty string selects RocksDB's own defaults (Snappy, 2 memtables of 64 MiB, no WAL "
-            "limit), not Ceph's; to use Ceph's defaults, remove the option",
-        )
+        yield problem('empty', None)
     for name, value in option_set.overridden:
-        yield problem(
-            'duplicate',
-            name,
-            f'Given more than once: {option_set.get(name)} overrides {value}',
-        )
+        yield problem('duplicate', name, winner=option_set.get(name) or '', value=value)

@@ -15,15 +15,8 @@ from typing import Iterator, Mapping, Optional
 from .catalogue import catalogue
 from .reading import Piece, major, pieces
 from .syntax import OptionSet, unwrapped
-from .values import ValueRefusedError, ValueType
+from .values import INTEGER_TYPES, ValueRefusedError, ValueType
 
-_INTEGER_TYPES = (
-    ValueType.UINT8,
-    ValueType.UINT64,
-    ValueType.UINT32,
-    ValueType.INT,
-    ValueType.INT64,
-)
 #: The option, and its older name.
 _MEMTABLES = ('memtable_factory', 'memtable')
 
@@ -99,7 +92,7 @@ def _effective_in(seen: OptionSet, version: str) -> dict[str, str]:
 def _set_value(values: dict[str, str], piece: Piece, version: str) -> None:
     info, facts, name = piece.info, piece.facts, piece.name
     ignored = facts is not None and facts.no_effect is not None
-    if info is not None and ignored and info.value_type not in _INTEGER_TYPES:
+    if info is not None and ignored and info.value_type not in INTEGER_TYPES:
         return
     if piece.refusal is not None:
         raise ValueRefusedError(f'{name}: {piece.refusal}')

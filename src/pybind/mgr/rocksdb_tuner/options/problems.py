@@ -1,14 +1,68 @@
-"""Problems of an option string, and the rules that report them."""
+"""Problems of an option string, the rules that report them, and the OSD that would run it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Mapping, Optional
 
 from ..knowledge import loader
 from ..notes import Among, Pattern
+from ..store.codec import OMITTABLE, decode
+from .syntax import OptionSet
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Resources of an OSD, and its related options.
+
+    None is "unknown": rules that need the value are skipped, or report an assumption.
+    """
+
+    #: Cores per OSD.
+    cores: Optional[int] = None
+    #: `osd_memory_target`.
+    memory_target_bytes: Optional[int] = None
+    #: Sizes of dedicated devices; None also if there is none.
+    wal_device_bytes: Optional[int] = None
+    db_device_bytes: Optional[int] = None
+    #: Options of each column family, shards listed separately.
+    families: Optional[tuple[OptionSet, ...]] = None
+    #: (name, value) of the related options that are set.
+    related_options: tuple[tuple[str, str], ...] = ()
+
+    def weakest(self, other: Hardware) -> Hardware:
+        """The minimum of two OSDs that may run the same string."""
+        return Hardware(
+            _least(self.cores, other.cores),
+            _least(self.memory_target_bytes, other.memory_target_bytes),
+            _least(self.wal_device_bytes, other.wal_device_bytes),
+            _least(self.db_device_bytes, other.db_device_bytes),
+            self.families if self.families is not None else other.families,
+            tuple(dict.fromkeys((*self.related_options, *other.related_options))),
+        )
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Assumptions for unknown values, as sentences."""
+        found = []
+        if self.cores is None:
+            found.append('The number of cores per OSD is unknown and assumed to be 6 to 10.')
+        if self.memory_target_bytes is None:
+            found.append('osd_memory_target is unknown and assumed to be 4 GiB, its default.')
+        if self.families is None:
+            found.append(
+                'The column families are unknown and assumed to be 12, as in the default of all '
+                'releases, without custom options.'
+            )
+        if self.wal_device_bytes is None and self.db_device_bytes is None:
+            found.append('No WAL or DB device is known: it is not checked whether the options fit.')
+        return tuple(found)
+
+
+def _least(a: Optional[int], b: Optional[int]) -> Optional[int]:
+    return min((number for number in (a, b) if number is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -19,8 +73,22 @@ class Rule:
     severity: str
     meaning: str
     source: str
+    #: Text for a problem, a format of its figures; empty: several texts.
+    message: str = field(default='', metadata=OMITTABLE)
     #: Options that cause a problem together, which names only one of them.
-    weighs: tuple[str, ...] = ()
+    weighs: tuple[str, ...] = field(default=(), metadata=OMITTABLE)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Effective values with which RocksDB does not open a database."""
+
+    option: str
+    why: str
+    #: A regular expression for the whole value of each option.
+    when: Mapping[str, str]
+    #: The first major version that refuses it.
+    since: int = field(default=0, metadata=OMITTABLE)
 
 
 @dataclass(frozen=True)
@@ -41,18 +109,37 @@ class Problem:
 @lru_cache(maxsize=1)
 def rules() -> Mapping[str, Rule]:
     """All rules of `check` by name, the most severe first."""
-    return {
-        entry['name']: Rule(**{**entry, 'weighs': tuple(entry.get('weighs', ()))})
-        for entry in loader.load('check_rules')['check_rules']
-    }
+    entries = loader.load('check_rules')['check_rules']
+    return {entry['name']: decode(Rule, entry) for entry in entries}
 
 
-def problem(rule: str, option: Optional[str], message: str, source: str = '') -> Problem:
-    """A problem by a rule; ``source`` overrides the source of the rule."""
+@lru_cache(maxsize=1)
+def combinations() -> tuple[Combination, ...]:
+    return tuple(decode(Combination, entry) for entry in loader.load('check_rules')['combinations'])
+
+
+def problem(
+    rule: str,
+    option: Optional[str],
+    message: str = '',
+    source: str = '',
+    **figures: object,
+) -> Problem:
+    """A problem by a rule; ``message`` and ``source`` override those of the rule."""
     known = rules()[rule]
-    return Problem(known.severity, rule, option, message, source or known.source)
+    return Problem(
+        known.severity,
+        rule,
+        option,
+        message or known.message.format(**figures),
+        source or known.source,
+    )
 
 
-def problems_of(rows: Iterable[tuple[bool, str, str, str]]) -> Iterator[Problem]:
-    """From a table of: whether it applies, rule, option, message."""
-    return (problem(rule, option, message) for applies, rule, option, message in rows if applies)
+def problems_of(
+    rows: Iterable[tuple[bool, str, str, Mapping[str, object]]],
+) -> Iterator[Problem]:
+    """From a table of: whether it applies, rule, option, figures of its message."""
+    for applies, rule, option, figures in rows:
+        if applies:
+            yield problem(rule, option, rules()[rule].message.format(**figures))

@@ -9,6 +9,7 @@ from typing import Annotated, Mapping, Optional
 
 from ..knowledge import loader
 from ..notes import Named
+from ..store.codec import decode
 
 _VERSION = re.compile(r'(?:ceph version )?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?!\d)', re.ASCII)
 
@@ -45,6 +46,7 @@ class AnnouncedRelease:
     rocksdb_version: str
     #: The published default option string.
     options: str
+    #: Of its RocksDB.
     source: str
     #: The closest measured release.
     judge_as: str
@@ -59,11 +61,12 @@ class _Line:
     """The stable releases of one name, "reef" or 18.2."""
 
     name: str
-    numbers: tuple[int, int]
-    counters_measured: bool
+    version: str
+    #: A point release; None: the names of the counters are those of the releases around it.
+    counters_measured_on: Optional[str]
     renamed_counters: Mapping[str, Optional[str]]
-    #: Oldest first.
-    releases: tuple[KnownRelease, ...]
+    #: Releases with the same defaults, oldest first.
+    defaults: tuple[KnownRelease, ...]
 
 
 def release_of(version_short: Optional[str], release: Optional[str]) -> Optional[KnownRelease]:
@@ -74,12 +77,11 @@ def release_of(version_short: Optional[str], release: Optional[str]) -> Optional
     """
     match = _VERSION.match(version_short) if version_short else None
     if match:
-        numbers = (int(match[1]), int(match[2]), int(match[3]))
-        line = next((line for line in _lines() if line.numbers == numbers[:2]), None)
-        candidates = line.releases if line else ()
-        return next((r for r in reversed(candidates) if _numbers(r.since) <= numbers), None)
-    line = next((line for line in _lines() if line.name == release), None)
-    return line.releases[0] if line and len(line.releases) == 1 else None
+        numbers = tuple(map(int, match.groups()))
+        same = [r for n in _lines() if _numbers(n.version) == numbers[:2] for r in n.defaults]
+        return next((r for r in reversed(same) if _numbers(r.since) <= numbers), None)
+    line = _line(release)
+    return line.defaults[0] if line and len(line.defaults) == 1 else None
 
 
 def renamed_counters(release: Optional[str]) -> Mapping[str, Optional[str]]:
@@ -87,14 +89,14 @@ def renamed_counters(release: Optional[str]) -> Mapping[str, Optional[str]]:
 
     None: the release does not send it by default.
     """
-    line = next((line for line in _lines() if line.name == release), None)
+    line = _line(release)
     return line.renamed_counters if line else {}
 
 
-@lru_cache(maxsize=16)
 def counters_measured(release: Optional[str]) -> bool:
     """Whether the counter names of this release were measured."""
-    return any(line.counters_measured for line in _lines() if line.name == release)
+    line = _line(release)
+    return line is not None and line.counters_measured_on is not None
 
 
 def renamed_in_any_release() -> Mapping[str, str]:
@@ -106,23 +108,13 @@ def renamed_in_any_release() -> Mapping[str, str]:
 
 def known_releases() -> tuple[KnownRelease, ...]:
     """All known releases, oldest first."""
-    return tuple(release for line in _lines() for release in line.releases)
+    return tuple(release for line in _lines() for release in line.defaults)
 
 
 @lru_cache(maxsize=1)
 def announced_releases() -> tuple[AnnouncedRelease, ...]:
     """Published releases without measurements."""
-    return tuple(
-        AnnouncedRelease(
-            name=entry['name'],
-            major=entry['major'],
-            rocksdb_version=entry['rocksdb_version'],
-            options=entry['options'],
-            source=entry['rocksdb_source'],
-            judge_as=entry['judge_as'],
-        )
-        for entry in loader.load('releases')['announced']
-    )
+    return tuple(decode(AnnouncedRelease, entry) for entry in loader.load('releases')['announced'])
 
 
 def announced_release(text: Optional[str]) -> Optional[AnnouncedRelease]:
@@ -134,29 +126,15 @@ def announced_release(text: Optional[str]) -> Optional[AnnouncedRelease]:
 @lru_cache(maxsize=1)
 def _lines() -> tuple[_Line, ...]:
     return tuple(
-        _Line(
-            name=entry['name'],
-            numbers=_numbers(entry['version'])[:2],
-            counters_measured=entry['counters_measured_on'] is not None,
-            renamed_counters=entry['renamed_counters'],
-            releases=tuple(
-                KnownRelease(
-                    name=entry['name'],
-                    since=default['since'],
-                    rocksdb_version=entry['rocksdb_version'],
-                    default_options=default['options'],
-                    default_annex=default['annex'],
-                    default_cfs=default['cfs'],
-                    confidence=default['confidence'],
-                    source=default['source'],
-                )
-                for default in entry['defaults']
-            ),
-        )
+        decode(_Line, {**entry, 'defaults': [{**entry, **row} for row in entry['defaults']]})
         for entry in loader.load('releases')['releases']
     )
 
 
-def _numbers(version: str) -> tuple[int, int, int]:
-    numbers = [int(part) for part in version.split('.')]
-    return (numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 0)
+@lru_cache(maxsize=16)
+def _line(release: Optional[str]) -> Optional[_Line]:
+    return next((line for line in _lines() if line.name == release), None)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split('.')))

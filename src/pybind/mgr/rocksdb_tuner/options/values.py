@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from itertools import takewhile
 from typing import Optional
 
 from .syntax import BLANKS, split_piece
@@ -82,8 +83,6 @@ _BINARY_SHIFT = {'k': 10, 'm': 20, 'g': 30, 't': 40}
 _USUAL_SUFFIX = re.compile(r'(?:[kmgt](?:i?b)?)?', re.IGNORECASE)
 _CEPH_COUNT = re.compile(r'([+]?)0*(\d+)(?:(B)|([KMGTPE])i?)?', re.ASCII)
 _CEPH_SHIFT = {'K': 10, 'M': 20, 'G': 30, 'T': 40, 'P': 50, 'E': 60}
-_INT32_MIN, _INT32_MAX = -(1 << 31), (1 << 31) - 1
-_INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _UINT64_SPAN = 1 << 64
 #: Digits of the largest 64-bit number; Python refuses to parse numbers of thousands of digits.
 _MOST_DIGITS = 20
@@ -99,7 +98,7 @@ def read_value(value: str, value_type: ValueType, choices: tuple[str, ...] = ())
         return _read_enum(value, choices)
     if value_type in _COMPOUND_TYPES:
         raise ValueNotJudgedError(f'{value!r} cannot be validated without a RocksDB version')
-    if value_type in _INTEGER_TYPES:
+    if value_type in INTEGER_TYPES:
         return _read_integer(value, value_type)
     return _READERS[value_type](value)
 
@@ -122,11 +121,9 @@ def _read_ceph_bool(value: str) -> Reading:
     lowered = value.lower()
     if lowered in ('true', 'false'):
         return Reading(lowered, int(lowered == 'true'))
-    match = re.fullmatch(r'([+-]?)0*(\d+)', value, re.ASCII)
-    if not match or len(match[2]) > _MOST_DIGITS:
-        raise ValueRefusedError(f'{value!r} is neither true, false nor an integer')
-    number = int(match[1] + match[2])
-    if not _INT32_MIN <= number <= _INT32_MAX:
+    match = re.fullmatch(r'([+-]?)0*(\d{1,20})', value, re.ASCII)
+    number = int(match[1] + match[2]) if match else None
+    if number is None or number != _wrapped(number, 32):
         raise ValueRefusedError(f'{value!r} is neither true, false nor an integer')
     return Reading('true' if number else 'false', int(bool(number)))
 
@@ -135,10 +132,9 @@ def _read_ceph_count(value: str) -> Reading:
     match = _CEPH_COUNT.fullmatch(value)
     if not match:
         raise ValueRefusedError(f'{value!r} is not a number such as 4 or 4K')
-    if len(match[2]) > _MOST_DIGITS:
-        raise ValueRefusedError(f'{value!r} is too large')
-    number = int(match[2]) << _CEPH_SHIFT.get(match[4] or '', 0)
-    if int(match[2]) > _INT64_MAX or number >= _UINT64_SPAN:
+    digits = match[2] if len(match[2]) <= _MOST_DIGITS else '9' * _MOST_DIGITS
+    number = int(digits) << _CEPH_SHIFT.get(match[4] or '', 0)
+    if int(digits) >= 1 << 63 or number >= _UINT64_SPAN:
         raise ValueRefusedError(f'{value!r} is too large')
     # Ceph stores it in an int.
     kept = _wrapped(number, 32)
@@ -166,10 +162,8 @@ def _read_double(value: str) -> Reading:
     mantissa = lowered.partition('p' if 'x' in lowered else 'e')[0]
     if number == 0 and re.search(r'[1-9a-f]', mantissa):
         raise ValueRefusedError(f'{value!r} is too small')
-    end = match.end()
-    rest = value[end:]
     surprise = None
-    if rest:
+    if match.end() < len(value):
         surprise = f'{value!r} is parsed as {number:g}: this option does not accept a suffix'
     elif not math.isfinite(number):
         surprise = f'{value!r} is parsed as a number'
@@ -180,48 +174,28 @@ def _read_integer(value: str, value_type: ValueType) -> Reading:
     match = _INTEGER.match(value)
     if not match:
         raise ValueRefusedError(f'{value!r} is not an integer')
+    bits, signed = _INTEGERS[value_type]
+    does_not_fit = ValueRefusedError(f'{value!r} does not fit into {value_type.value}')
     if len(match[2]) > _MOST_DIGITS:
-        raise ValueRefusedError(f'{value!r} does not fit into {value_type.value}')
-    written = int(match[1] + match[2])
-    end = match.end()
-    rest = value[end:]
-    unsigned = value_type in _WIDTHS
-    wide = value_type is not ValueType.INT
+        raise does_not_fit
+    written, rest = int(match[1] + match[2]), value[match.end() :]
     # strtoull() also accepts a sign, but the digits alone must fit.
-    low, high = (
-        (1 - _UINT64_SPAN, _UINT64_SPAN - 1)
-        if unsigned
-        else (_INT64_MIN, _INT64_MAX)
-        if wide
-        else (_INT32_MIN, _INT32_MAX)
-    )
-    if not low <= written <= high:
-        raise ValueRefusedError(f'{value!r} does not fit into {value_type.value}')
+    if abs(written) >= _UINT64_SPAN or (signed and written != _wrapped(written, bits)):
+        raise does_not_fit
     suffix = rest[:1].lower()
     # "t" has no effect on a 32-bit int: RocksDB does not shift by 40 there.
-    shift = _BINARY_SHIFT.get(suffix, 0) if wide or suffix != 't' else 0
+    ignored = suffix == 't' and value_type is ValueType.INT
+    shift = 0 if ignored else _BINARY_SHIFT.get(suffix, 0)
     meant = written << shift
-    kept = _kept(meant, value_type, value)
-    return Reading(str(kept), kept, _integer_surprise(value, rest, shift, meant, kept))
-
-
-def _kept(meant: int, value_type: ValueType, value: str) -> int:
-    if value_type is ValueType.INT:
-        return _wrapped(meant, 32)
-    if value_type is ValueType.INT64:
-        return _wrapped(meant, 64)
-    kept = meant % _UINT64_SPAN
-    if kept >> _WIDTHS[value_type]:
-        raise ValueRefusedError(f'{value!r} does not fit into {value_type.value}')
-    return kept
-
-
-def _integer_surprise(value: str, rest: str, shift: int, meant: int, kept: int) -> Optional[str]:
+    kept = _wrapped(meant, bits) if signed else meant % _UINT64_SPAN
+    if not signed and kept >> bits:
+        raise does_not_fit
+    surprise = None
     if kept != meant:
-        return f'{value!r} wraps around to {kept}'
-    if rest and not (shift and _USUAL_SUFFIX.fullmatch(rest)):
-        return f'{value!r} is parsed as {kept}: text after the number is ignored'
-    return None
+        surprise = f'{value!r} wraps around to {kept}'
+    elif rest and not (shift and _USUAL_SUFFIX.fullmatch(rest)):
+        surprise = f'{value!r} is parsed as {kept}: text after the number is ignored'
+    return Reading(str(kept), kept, surprise)
 
 
 def _wrapped(number: int, bits: int) -> int:
@@ -229,9 +203,15 @@ def _wrapped(number: int, bits: int) -> int:
     return (number + half) % (1 << bits) - half
 
 
-#: Bits of the unsigned integers.
-_WIDTHS = {ValueType.UINT64: 64, ValueType.UINT32: 32, ValueType.UINT8: 8}
-_INTEGER_TYPES = (*_WIDTHS, ValueType.INT, ValueType.INT64)
+#: Bits of each type of integer, and whether it is signed.
+_INTEGERS = {
+    ValueType.UINT64: (64, False),
+    ValueType.UINT32: (32, False),
+    ValueType.UINT8: (8, False),
+    ValueType.INT: (32, True),
+    ValueType.INT64: (64, True),
+}
+INTEGER_TYPES = frozenset(_INTEGERS)
 _COMPOUND_TYPES = (
     ValueType.INT_LIST,
     ValueType.ENUM_LIST,
@@ -308,19 +288,13 @@ def read_struct(
 
 def _pieces_of_6(value: str) -> list[tuple[str, str]]:
     """Split like RocksDB 6: blanks belong to names and values, and it may end with one ";"."""
-    pieces = []
-    for piece in value.removeprefix('{').split(';'):
-        if piece.startswith('}'):
-            break
-        pieces.append(piece)
-    if pieces and pieces[-1] == '':
-        pieces.pop()
-    found = []
-    for piece in pieces:
-        member, equals, text = piece.partition('=')
-        # Without "=" RocksDB looks for a member with the name of the whole piece.
-        found.append((member, text if equals else piece))
-    return found
+    pieces = value.removeprefix('{').split(';')
+    kept = list(takewhile(lambda piece: not piece.startswith('}'), pieces))
+    if kept and kept[-1] == '':
+        kept.pop()
+    split = [(piece, *piece.partition('=')) for piece in kept]
+    # Without "=" RocksDB looks for a member with the name of the whole piece.
+    return [(member, text if equals else piece) for piece, member, equals, text in split]
 
 
 def _without_braces(value: str) -> str:
@@ -375,18 +349,16 @@ def _read_positions(
             f'{value!r} has {len(pieces)} parts; expected {_LEAST_FIELDS} to {len(fields)}'
         )
     names = list(fields[: len(pieces)])
-    if 'parallel_threads' in names and len(pieces) == names.index('parallel_threads') + 1:
+    if names[-1] == 'parallel_threads':
         names[-1] = 'enabled'
-    found = {}
-    for member, piece in zip(names, pieces):
-        member_type = ValueType.INT
-        if member in ('enabled', 'use_zstd_dict_trainer'):
-            member_type = ValueType.BOOL
-        elif member == 'max_dict_buffer_bytes':
-            member_type = ValueType.UINT64
-        text = read_value(piece, member_type).text
-        if member in unsigned:
-            # Parsed as an int.
-            text = str(int(text) % _UINT32_SPAN)
-        found[member] = text
-    return found
+    types = {
+        **dict.fromkeys(('enabled', 'use_zstd_dict_trainer'), ValueType.BOOL),
+        'max_dict_buffer_bytes': ValueType.UINT64,
+    }
+    found = {
+        member: read_value(piece, types.get(member, ValueType.INT)).text
+        for member, piece in zip(names, pieces)
+    }
+    # Parsed as an int.
+    shown = {m: str(int(text) % _UINT32_SPAN) for m, text in found.items() if m in unsigned}
+    return {**found, **shown}

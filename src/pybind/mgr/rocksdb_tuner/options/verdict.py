@@ -12,7 +12,7 @@ from ..notes import Count, InPlace, Named, NotEmpty, OsdId
 from ..units import natural
 from .catalogue import OptionInfo, RelatedOption, catalogue, related_options
 from .checks import NOTHING_KNOWN, TEXT_MAX_BYTES, CheckResult, check
-from .hardware import Hardware
+from .problems import Hardware
 from .releases import KnownRelease, announced_release, known_releases
 from .syntax import in_force
 

@@ -1,12 +1,7 @@
-"""Size of the write-ahead log for effective options. Pure.
+"""Size of the write-ahead log, and maximum memory of memtables, for effective options. Pure.
 
-The only implementation: checks, the model of the tree and findings all use it, so that they never
-disagree on whether a device holds the log.
-
-Maximum memory of memtables for effective options.
-
-An upper bound, for rules about whether an OSD can afford a string. The model of the tree has their
-size under load, including how much larger than the WAL they are.
+Checks, the model of the tree and findings all use it, so that they never disagree on whether a
+device holds the log. The memory is an upper bound; the model has the size under load.
 """
 
 from __future__ import annotations
@@ -73,8 +68,12 @@ def wal(
     all_full_bytes: int,
     column_families: int,
 ) -> Wal:
-    """The log of a database; the first three arguments are effective options."""
-    file_bytes = _preallocated_bytes(write_buffer_bytes, max_total_wal_bytes, db_write_buffer_bytes)
+    """The log of a database; the first three arguments are effective options.
+
+    Files are preallocated by DBImpl::GetWalPreallocateBlockSize() in db/db_impl/db_impl_write.cc.
+    """
+    bounds = [limit for limit in (max_total_wal_bytes, db_write_buffer_bytes) if limit]
+    file_bytes = min([write_buffer_bytes + write_buffer_bytes // 10, *bounds])
     return Wal(
         limit_bytes=limit_bytes(max_total_wal_bytes, all_full_bytes, column_families),
         file_bytes=file_bytes,
@@ -91,12 +90,6 @@ def wal_of(values: Mapping[str, str], all_full_bytes: int, column_families: int)
         all_full_bytes=all_full_bytes,
         column_families=column_families,
     )
-
-
-def _preallocated_bytes(write_buffer_bytes: int, *bounds: int) -> int:
-    """DBImpl::GetWalPreallocateBlockSize() in db/db_impl/db_impl_write.cc."""
-    size = write_buffer_bytes + write_buffer_bytes // 10
-    return min([size, *(bound for bound in bounds if bound)])
 
 
 def _allocation(blocks: float, *, single: bool) -> float:
@@ -150,8 +143,6 @@ def bound_bytes(values: Mapping[str, str], all_full_bytes: int, column_families:
 
 def limits(values: Mapping[str, str], column_families: int) -> dict[str, int]:
     """The options that limit all memtables together, by name; 0: no limit."""
-    names = ['db_write_buffer_size']
-    if column_families > 1:
-        names.append('max_total_wal_size')
+    names = ('db_write_buffer_size', 'max_total_wal_size')[: 1 + (column_families > 1)]
     found = {name: int(values.get(name, '0')) for name in names}
     return {name: limit for name, limit in found.items() if limit > 0}

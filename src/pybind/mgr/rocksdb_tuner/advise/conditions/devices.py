@@ -9,7 +9,7 @@ from typing import Optional
 
 from ...observe.trend import Outlook
 from ...options.releases import announced_release
-from ...options.sharding import columns
+from ...options.syntax import columns
 from ...options.wal import DEFAULT_FAMILIES, Wal, full_bytes, wal_of
 from ...units import format_bytes, natural
 from ..facts import release_of_osd, with_wal_room

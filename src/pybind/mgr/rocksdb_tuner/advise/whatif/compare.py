@@ -16,7 +16,7 @@ from ...options.advice import RELATED_OPTIONS
 from ...options.catalogue import OptionInfo, catalogue
 from ...options.effective import as_read_by
 from ...options.grammar import diff, in_force, normalize
-from ...options.hardware import Hardware
+from ...options.problems import Hardware
 from ...options.releases import KnownRelease
 from ...options.syntax import OptionSet, OptionSyntaxError, parse
 from ...options.verdict import BadQuestionError, Subject, find_release, judge, releases_to_judge

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
 from ...options.releases import KnownRelease, release_of
-from ...options.sharding import Column, ShardingSyntaxError, columns
-from ...options.syntax import OptionSyntaxError
+from ...options.syntax import Column, OptionSyntaxError, ShardingSyntaxError, columns
 from ...options.verdict import BadQuestionError
 from ...workload.records import WorkloadClass
 from ..records import OsdFacts

@@ -15,7 +15,7 @@ from ...lsm.model import Measured, TreeInputs, working_set
 from ...lsm.records import Devices, Estimate, Load, VolumeSelection
 from ...notes import Count, InPlace, Named, OsdId
 from ...options.releases import KnownRelease
-from ...options.sharding import Column, columns
+from ...options.syntax import Column, columns
 from ...options.verdict import BadQuestionError, find_release, releases_to_judge
 from ...units import natural
 from ...workload.records import WorkloadClass, limit_thresholds

@@ -18,7 +18,7 @@ from rocksdb_tuner.advise.objections import (
 )
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.options.checks import Problem, check
-from rocksdb_tuner.options.hardware import Hardware
+from rocksdb_tuner.options.problems import Hardware
 from rocksdb_tuner.options.releases import KnownRelease, release_of
 from rocksdb_tuner.workload.classify import Writer
 from rocksdb_tuner.workload.records import Evidence, WorkloadClass

@@ -7,8 +7,7 @@ from typing import Any
 from rocksdb_tuner.lsm.levels import TreeOptions, tree_options
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Devices, TreeModel
-from rocksdb_tuner.options.sharding import columns
-from rocksdb_tuner.options.syntax import parse
+from rocksdb_tuner.options.syntax import columns, parse
 
 MIB = 1 << 20
 GIB = 1 << 30

@@ -7,7 +7,7 @@ import pytest
 from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.keys import Population
 from rocksdb_tuner.lsm.records import Load
-from rocksdb_tuner.options.sharding import columns
+from rocksdb_tuner.options.syntax import columns
 
 from .samples import PACIFIC_CFS, tree_of
 

@@ -11,7 +11,7 @@ import pytest
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.lsm.calibration import calibration, workload_of_class
 from rocksdb_tuner.options.releases import known_releases
-from rocksdb_tuner.options.sharding import columns
+from rocksdb_tuner.options.syntax import columns
 from rocksdb_tuner.workload.records import WorkloadClass
 
 SCHEMA = Path(loader.__file__).parent / 'schemas' / 'model.schema.json'

@@ -14,8 +14,7 @@ from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.levels import NotModeledError
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Devices, Load, TreeModel, VolumeSelection
-from rocksdb_tuner.options.sharding import columns
-from rocksdb_tuner.options.syntax import OptionSet, parse
+from rocksdb_tuner.options.syntax import OptionSet, columns, parse
 
 from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS
 

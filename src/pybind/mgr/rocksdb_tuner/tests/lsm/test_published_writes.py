@@ -17,7 +17,7 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.keys import Population
 from rocksdb_tuner.lsm.records import Amplification, Load
-from rocksdb_tuner.options.sharding import columns
+from rocksdb_tuner.options.syntax import columns
 
 from .samples import PACIFIC_CFS, tree_of
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.lsm.model import Measured, TreeInputs, amplification_of, model, working_set
 from rocksdb_tuner.lsm.records import Estimate, Load
-from rocksdb_tuner.options.sharding import columns
-from rocksdb_tuner.options.syntax import parse
+from rocksdb_tuner.options.syntax import columns, parse
 
 from .samples import GIB, PACIFIC_CFS
 

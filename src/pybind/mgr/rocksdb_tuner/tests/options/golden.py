@@ -14,10 +14,11 @@ from typing import Any, Callable, Mapping, Optional
 
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.effective import effective
-from rocksdb_tuner.options.hardware import Hardware
-from rocksdb_tuner.options.sharding import ShardingSyntaxError, columns
+from rocksdb_tuner.options.problems import Hardware
 from rocksdb_tuner.options.syntax import (
     OptionSyntaxError,
+    ShardingSyntaxError,
+    columns,
     combine,
     format,  # noqa: A004
     parse,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.options.catalogue import catalogue
 from rocksdb_tuner.options.checks import TEXT_MAX_BYTES, check, safe_to_apply
-from rocksdb_tuner.options.hardware import Hardware
+from rocksdb_tuner.options.problems import Hardware
 from rocksdb_tuner.options.problems import rules as rules_of_check
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import OptionSet, parse

@@ -61,7 +61,7 @@ def is_broad(outcome: dict[str, Any], count: int) -> bool:
     return bool(
         outcome['accepted'] >= count // 3
         and outcome['refused'] >= count // 5
-        and outcome['not judged'] <= count // 50
+        and outcome['not judged'] <= count // 25
         and outcome['not measured'] <= count // 50
         and outcome['values'] >= 100 * outcome['accepted']
     )

@@ -9,8 +9,7 @@ import pytest
 
 from rocksdb_tuner.options.catalogue import catalogue
 from rocksdb_tuner.options.checks import check
-from rocksdb_tuner.options.hardware import Hardware
-from rocksdb_tuner.options.problems import Problem, problem, rules
+from rocksdb_tuner.options.problems import Hardware, Problem, problem, rules
 from rocksdb_tuner.options.releases import KnownRelease, known_releases
 from rocksdb_tuner.options.syntax import OptionSet
 from rocksdb_tuner.options.wal import bound_bytes, full_bytes, limits

@@ -9,8 +9,7 @@ import pytest
 
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.releases import known_releases
-from rocksdb_tuner.options.sharding import ShardingSyntaxError, columns
-from rocksdb_tuner.options.syntax import combine
+from rocksdb_tuner.options.syntax import ShardingSyntaxError, columns, combine
 
 from .oracle import ROCKSDB_VERSIONS
 from .osd_oracle import RECORDING, annex_starts

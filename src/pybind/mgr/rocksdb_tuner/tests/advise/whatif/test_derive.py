@@ -15,10 +15,9 @@ from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.lsm.levels import TreeOptions, options_of, tree_options
 from rocksdb_tuner.lsm.records import Devices
 from rocksdb_tuner.options.checks import check, safe_to_apply
-from rocksdb_tuner.options.hardware import Hardware
+from rocksdb_tuner.options.problems import Hardware
 from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
-from rocksdb_tuner.options.sharding import columns
-from rocksdb_tuner.options.syntax import parse
+from rocksdb_tuner.options.syntax import columns, parse
 from rocksdb_tuner.workload.records import WorkloadClass
 
 MIB = 1 << 20

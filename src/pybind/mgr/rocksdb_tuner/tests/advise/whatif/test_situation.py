@@ -22,7 +22,7 @@ from rocksdb_tuner.lsm.records import Devices, VolumeSelection
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import known_releases, release_of
-from rocksdb_tuner.options.sharding import columns
+from rocksdb_tuner.options.syntax import columns
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.workload.records import WorkloadClass
 
