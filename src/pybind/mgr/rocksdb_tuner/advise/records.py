@@ -9,8 +9,7 @@ from typing import Annotated, Mapping, NamedTuple, Optional
 from ..mgr.records import ConfigEntry, OsdInfo, Place
 from ..notes import Amount, InPlace, Named, NotEmpty, OsdId, Picked, Share
 from ..observe.deep import RocksdbTimes
-from ..observe.details import Details
-from ..observe.latency import WriteLatency
+from ..observe.details import Details, WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
 from ..observe.trend import Forecast

@@ -1,17 +1,15 @@
 """Parser of `dump_objectstore_kv_stats`: RocksDB's own statistics.
 
 The output is two to four concatenated JSON documents that repeat one key ("" or ".") for every
-line, so a JSON parser fails or keeps the last line only. Seen on 16.2.15, 18.2.7 and 20.2.4. Only
-the tickers ("rocksdb.compact.write.bytes COUNT : 178009961") are used: they count the whole
-database, while the compaction tables of Pacific and Reef show one column family. Tickers need
+line, so a JSON parser fails or keeps the last line only (16.2.15, 18.2.7 and 20.2.4).
+
+Tickers ("rocksdb.compact.write.bytes COUNT : 178009961") count the whole database; they need
 `rocksdb_perf` at OSD startup and `rocksdb_collect_extended_stats`.
 
-RocksDB's compaction statistics in the output of `dump_objectstore_kv_stats`.
-
-One table per column family, cumulative since the OSD started. Tentacle prints every column family,
-Pacific and Reef only "default", which is nearly empty in a sharded RocksDB (seen on 16.2.15, 18.2.7
-and 20.2.4). The tables need `rocksdb_perf` and `rocksdb_collect_compaction_stats`, which can be
-enabled at runtime. RocksDB rounds its figures; a GB is 2**30 bytes.
+Compaction tables are of one column family each, cumulative since the OSD started. Tentacle prints
+every column family, Pacific and Reef only "default", which is nearly empty in a sharded RocksDB.
+They need `rocksdb_perf` and `rocksdb_collect_compaction_stats`, which can be enabled at runtime.
+RocksDB rounds its figures; a GB is 2**30 bytes.
 """
 
 from __future__ import annotations
@@ -19,13 +17,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Optional
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Optional
 
 from ..notes import Amount, Count
 
 _TICKER = re.compile(r'(rocksdb\.[a-z0-9.]+) COUNT : (\d{1,20})\s*')
-_HISTOGRAM = re.compile(r'(rocksdb\.[a-z0-9.]+) P50 : .* COUNT : (\d{1,20}) SUM : (\d{1,20})\s*')
+_WAL_SYNC = re.compile(
+    r'rocksdb\.wal\.file\.sync\.micros P50 : .* COUNT : (\d{1,20}) SUM : (\d{1,20})\s*'
+)
 _DECODER = json.JSONDecoder(object_pairs_hook=list)
 
 
@@ -86,64 +86,46 @@ def parse_kv_stats(text: str) -> KvStats:
         raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is disabled')
     if text.lstrip().startswith('error:'):
         raise KvStatsUnavailableError(text.strip())
-    lines = [line for _, line in json_pairs(text)]
-    tickers = dict(_tickers(lines))
-    if 'rocksdb.compact.write.bytes' not in tickers:
+    counts: dict[str, int] = {}
+    wal_sync = None
+    for _, line in json_pairs(text):
+        ticker, histogram = _TICKER.fullmatch(line), _WAL_SYNC.fullmatch(line)
+        if ticker:
+            counts[ticker[1]] = int(ticker[2])
+        elif histogram and wal_sync is None:
+            wal_sync = int(histogram[2]), int(histogram[1])
+    if 'rocksdb.compact.write.bytes' not in counts:
         raise KvStatsUnavailableError(
             'the answer has no tickers: rocksdb_perf and rocksdb_collect_extended_stats must be '
             'enabled when the OSD starts'
         )
     return KvStats(
-        compact_read_bytes=tickers.get('rocksdb.compact.read.bytes'),
-        compact_write_bytes=tickers.get('rocksdb.compact.write.bytes'),
-        flush_write_bytes=tickers.get('rocksdb.flush.write.bytes'),
-        wal_bytes=tickers.get('rocksdb.wal.bytes'),
-        stall_micros=tickers.get('rocksdb.stall.micros'),
-        wal_sync=_histogram('rocksdb.wal.file.sync.micros', lines),
-        cache_hits=tickers.get('rocksdb.block.cache.hit'),
-        cache_misses=tickers.get('rocksdb.block.cache.miss'),
+        compact_read_bytes=counts.get('rocksdb.compact.read.bytes'),
+        compact_write_bytes=counts.get('rocksdb.compact.write.bytes'),
+        flush_write_bytes=counts.get('rocksdb.flush.write.bytes'),
+        wal_bytes=counts.get('rocksdb.wal.bytes'),
+        stall_micros=counts.get('rocksdb.stall.micros'),
+        wal_sync=wal_sync,
+        cache_hits=counts.get('rocksdb.block.cache.hit'),
+        cache_misses=counts.get('rocksdb.block.cache.miss'),
     )
 
 
-def _tickers(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
-    for line in lines:
-        match = _TICKER.fullmatch(line)
-        if match:
-            yield match[1], int(match[2])
-
-
-def _histogram(name: str, lines: Iterable[str]) -> Optional[tuple[int, int]]:
-    """(sum, count) of one histogram; None if it is missing."""
-    for line in lines:
-        match = _HISTOGRAM.fullmatch(line) if line.startswith(name) else None
-        if match and match[1] == name:
-            return int(match[3]), int(match[2])
-    return None
-
-
 def json_pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Every name and text in an answer, in order, repeated names included."""
-    for document in _documents(text):
-        if not isinstance(document, list):
-            continue
-        for pair in document:
-            if isinstance(pair, tuple) and isinstance(pair[1], str):
-                yield pair[0], pair[1]
+    """Every name and text in an answer, in order, repeated names included.
 
-
-def _documents(text: str) -> Iterator[object]:
-    """Concatenated JSON documents, up to the first invalid or truncated one."""
-    position = 0
-    while True:
-        while position < len(text) and text[position].isspace():
-            position += 1
-        if position >= len(text):
-            return
+    Up to the first invalid or truncated document.
+    """
+    rest = text.lstrip()
+    while rest:
         try:
-            document, position = _DECODER.raw_decode(text, position)
+            document, end = _DECODER.raw_decode(rest)
         except (ValueError, RecursionError):
             return
-        yield document
+        rest = rest[end:].lstrip()
+        for pair in document if isinstance(document, list) else ():
+            if isinstance(pair, tuple) and isinstance(pair[1], str):
+                yield pair[0], pair[1]
 
 
 _TITLE = re.compile(r'\*\* Compaction Stats \[(.+)\] \*\*\s*')
@@ -245,103 +227,92 @@ def parse_deep_stats(text: str) -> DeepStats:
 
 
 def _column_families(lines: Iterable[str]) -> tuple[ColumnFamilyStats, ...]:
-    found: dict[str, ColumnFamilyStats] = {}
-    name: Optional[str] = None
+    found: dict[str, dict[str, Any]] = {}
+    # What is not within a table is dropped.
+    family: dict[str, Any] = {'levels': ()}
     header: tuple[str, ...] = ()
     for line in lines:
-        title = _TITLE.fullmatch(line)
-        if title:
-            name, header = title[1], ()
-            found.setdefault(name, ColumnFamilyStats(name))
-        elif name is not None:
-            words = line.split()
-            if words[:2] == ['Level', 'Files']:
-                header = tuple(words)
-            elif words[:2] == ['Priority', 'Files'] or line.startswith('** '):
-                header = ()
-            found[name] = _with_line(found[name], line, words, header)
-    return tuple(found.values())
+        words = line.split()
+        if title := _TITLE.fullmatch(line):
+            family, header = found.setdefault(title[1], {'name': title[1], 'levels': ()}), ()
+        elif words[:2] == ['Level', 'Files']:
+            header = tuple(words)
+        elif words[:2] == ['Priority', 'Files'] or line.startswith('** '):
+            header = ()
+        elif header and words and words[0] == 'Sum':
+            family.update(_sum(_cells(header, words)))
+        elif header and words and re.fullmatch('L[0-9]{1,2}', words[0]):
+            level = _level(int(words[0][1:]), _cells(header, words))
+            family['levels'] = (*family['levels'], level)
+        elif flush := _FLUSH.fullmatch(line):
+            family['flush_bytes'] = _flushed(_number(flush[1]), family['levels'])
+        elif stalls := _STALLS.fullmatch(line):
+            # The last number counts since the previous dump.
+            counted = stalls[1].partition(', interval ')[0]
+            family['stalls'] = {name: int(n) for n, name in _STALL.findall(counted)}
+    return tuple(ColumnFamilyStats(**fields) for fields in found.values())
 
 
-def _with_line(
-    family: ColumnFamilyStats, line: str, words: list[str], header: tuple[str, ...]
-) -> ColumnFamilyStats:
-    if header and words and (words[0] == 'Sum' or re.fullmatch('L[0-9]{1,2}', words[0])):
-        return _with_row(family, _row(header, words))
-    flush = _FLUSH.fullmatch(line)
-    if flush:
-        return replace(family, flush_bytes=_flushed(flush[1], family.levels))
-    stalls = _STALLS.fullmatch(line)
-    if stalls:
-        # The last number counts since the previous dump.
-        counted = stalls[1].partition(', interval ')[0]
-        return replace(family, stalls={name: int(n) for n, name in _STALL.findall(counted)})
-    return family
+def _cells(header: tuple[str, ...], words: list[str]) -> Mapping[str, Optional[float]]:
+    """Numbers by column; the size takes two words, number and unit, and files are "12/0"."""
+    after = header.index('Size') + 1 if 'Size' in header else len(header)
+    texts = dict(zip((*header[:after], 'Unit', *header[after:]), words))
+    cells = {name: _number(text.partition('/')[0]) for name, text in texts.items()}
+    size, unit = cells.get('Size'), _UNITS.get(texts.get('Unit', ''))
+    return {**cells, 'Size': None if size is None or unit is None else size * unit}
 
 
-def _row(header: tuple[str, ...], words: list[str]) -> Mapping[str, str]:
-    """Cells by column; the size takes two words, number and unit."""
-    at = header.index('Size') if 'Size' in header else len(header)
-    after = at + 2
-    cells = [*words[:at], ' '.join(words[at:after]), *words[after:]]
-    return dict(zip(header, cells))
+def _sum(cells: Mapping[str, Optional[float]]) -> Mapping[str, Optional[float]]:
+    return {
+        'files': _whole(cells.get('Files')),
+        'size_bytes': _whole(cells['Size']),
+        # RocksDB prints 0 without flushes.
+        'write_amp': cells.get('W-Amp') or None,
+        'compaction_write_bytes': _moved(cells, 'Wr(MB/s)'),
+        'compaction_read_bytes': _moved(cells, 'Rd(MB/s)'),
+    }
 
 
-def _with_row(family: ColumnFamilyStats, row: Mapping[str, str]) -> ColumnFamilyStats:
-    files = _number(row.get('Files', '').partition('/')[0])
-    # RocksDB prints 0 without flushes.
-    size_bytes, write_amp = _size(row.get('Size', '')), _number(row.get('W-Amp', '')) or None
-    if row['Level'] == 'Sum':
-        return replace(
-            family,
-            files=None if files is None else int(files),
-            size_bytes=size_bytes,
-            write_amp=write_amp,
-            compaction_write_bytes=_moved(row, 'Wr(MB/s)'),
-            compaction_read_bytes=_moved(row, 'Rd(MB/s)'),
-        )
-    compactions = _number(row.get('Comp(cnt)', ''))
-    level = LevelStats(
-        level=int(row['Level'][1:]),
-        files=None if files is None else int(files),
-        size_bytes=size_bytes,
-        score=_number(row.get('Score', '')),
-        read_bytes=_moved(row, 'Rd(MB/s)'),
-        write_bytes=_moved(row, 'Wr(MB/s)'),
-        write_amp=write_amp,
-        compactions=None if compactions is None else int(compactions),
+def _level(number: int, cells: Mapping[str, Optional[float]]) -> LevelStats:
+    return LevelStats(
+        level=number,
+        files=_whole(cells.get('Files')),
+        size_bytes=_whole(cells['Size']),
+        score=cells.get('Score'),
+        read_bytes=_moved(cells, 'Rd(MB/s)'),
+        write_bytes=_moved(cells, 'Wr(MB/s)'),
+        write_amp=cells.get('W-Amp') or None,
+        compactions=_whole(cells.get('Comp(cnt)')),
     )
-    return replace(family, levels=(*family.levels, level))
+
+
+def _whole(number: Optional[float]) -> Optional[int]:
+    return None if number is None else round(number)
 
 
 def _number(text: str) -> Optional[float]:
     return float(text) if re.fullmatch(r'[0-9]{1,18}(?:\.[0-9]{1,9})?', text) else None
 
 
-def _size(text: str) -> Optional[int]:
-    value, _, unit = text.partition(' ')
-    number = _number(value)
-    return None if number is None or unit not in _UNITS else round(number * _UNITS[unit])
-
-
-def _moved(row: Mapping[str, str], rate: str) -> Optional[int]:
+def _moved(cells: Mapping[str, Optional[float]], rate: str) -> Optional[int]:
     """Bytes from rate and time, which are more precise than the column in tenths of a GB.
 
     None if compaction was so short that its time is printed as 0.
     """
-    mb_per_s, seconds = _number(row.get(rate, '')), _number(row.get('Comp(sec)', ''))
+    mb_per_s, seconds = cells.get(rate), cells.get('Comp(sec)')
     if mb_per_s is None or seconds is None:
         return None
     if seconds == 0:
-        return 0 if row.get('Comp(cnt)') == '0' else None
+        return 0 if cells.get('Comp(cnt)') == 0 else None
     return round(mb_per_s * seconds * _MB)
 
 
-def _flushed(gigabytes: str, levels: Sequence[LevelStats]) -> Optional[int]:
+def _flushed(gigabytes: Optional[float], levels: Sequence[LevelStats]) -> Optional[int]:
     """None if the flushed bytes round to 0."""
-    number = _number(gigabytes)
+    if gigabytes is None:
+        return None
     flushes = next((level.compactions for level in levels if level.level == 0), 0)
-    return None if number is None or (number == 0 and flushes) else round(number * _GB)
+    return None if gigabytes == 0 and flushes else round(gigabytes * _GB)
 
 
 def _first(pattern: re.Pattern[str], lines: Iterable[str]) -> Optional[float]:

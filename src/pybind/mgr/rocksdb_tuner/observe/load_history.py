@@ -1,11 +1,9 @@
-"""Work of each OSD over the last hours in bounded memory: the noise in experiments.
+"""Work of each OSD over the last hours, the noise in experiments, and client I/O of each pool.
 
 All OSDs are read in the same tick, so they share one list of times. While there is room, intervals
 are short, so that a plan is possible soon after a failover; then adjacent ones are merged. An OSD
 takes one two-byte number for each field of `Work` and each of `INTERVALS` (1.7 KiB). Written by the
 serve thread, read by others.
-
-Client I/O per pool, from the mgr's statistics: it shows which clients load an OSD.
 """
 
 from __future__ import annotations
@@ -16,8 +14,9 @@ from array import array
 from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from threading import Lock
-from typing import Generic, NamedTuple, Optional, TypeVar, Union
+from typing import Generic, NamedTuple, Optional, TypeVar
 
 from ..mgr.records import PoolCounters
 from .report_interval import DEFAULT, ReportInterval
@@ -81,8 +80,13 @@ class Series(Generic[Key]):
         """Whether the last row is old enough; ticks jitter a little."""
         return not self.times_s or not 0 <= time_s - self.times_s[-1] < 0.9 * spacing_s
 
-    def append(self, time_s: float, rows: Mapping[Key, Iterable[Optional[float]]]) -> None:
-        """Add a row of each key, of unknown numbers for one without."""
+    def append(
+        self,
+        time_s: float,
+        rows: Mapping[Key, Iterable[Optional[float]]],
+        most: Optional[int] = None,
+    ) -> None:
+        """Add a row of each key, of unknown numbers for one without; keep at most ``most``."""
         unknown = array('H', [UNKNOWN] * self.width)
         for key in rows:
             if key not in self.rows:
@@ -90,6 +94,8 @@ class Series(Generic[Key]):
         self.times_s.append(time_s)
         for key, kept in self.rows.items():
             kept.extend(encode(rows[key]) if key in rows else unknown)
+        if most is not None and len(self.times_s) > most:
+            self.drop_oldest()
 
     def drop_oldest(self) -> None:
         del self.times_s[0]
@@ -151,9 +157,6 @@ class KeptWork:
     @property
     def span_s(self) -> float:
         return self.times_s[-1] - self.times_s[0] if self.times_s else 0.0
-
-
-_Counter = Union[None, int, tuple[int, int]]
 
 
 class WorkHistory:
@@ -232,15 +235,8 @@ class WorkHistory:
             series.rows[osd_id] = row[: series.width] + _merged(row[first:], count)
 
 
-def _used(sample: Sample) -> tuple[_Counter, ...]:
-    """The counters whose differences make `Work`."""
-    return (
-        sample.kv_sync,
-        sample.commit,
-        sample.op_w_latency,
-        sample.bytes_written_wal,
-        sample.bytes_written_sst,
-    )
+#: The counters whose differences make `Work`.
+_used = attrgetter('kv_sync', 'commit', 'op_w_latency', 'bytes_written_wal', 'bytes_written_sst')
 
 
 def _work(first: Optional[bytes], last: Optional[Sample]) -> Work:

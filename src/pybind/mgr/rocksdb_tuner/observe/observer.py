@@ -9,9 +9,9 @@ from typing import Mapping, NamedTuple, Optional
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
 from .deep import Answers, Asked, OsdAnswers, Request, compaction_of
-from .details import Details, DetailSample, choose, details, take_details
+from .details import Details, choose, details, take_details
 from .report_interval import DEFAULT, ReportInterval
-from .sample import Sample, by_any_name, details_for, names_for, take_sample
+from .sample import DetailSample, Sample, by_any_name, details_for, names_for, take_sample
 from .signals import Signals, keeps_pace, progress_of, signals, steady_report_s
 from .trend import SPACING_S, Forecast, GrowthHistory, GrowthPoints
 from .window import Anchor, OsdHistory

@@ -1,10 +1,7 @@
-"""The counters of one OSD at one time.
+"""The counters of one OSD at one time: each read costs the mgr microseconds.
 
-The perf counters that the module reads: each read costs the mgr microseconds.
-
-`CounterNames` are read for every full sample, `DetailNames` for one OSD in four.
-
-The priority of all of them is high enough to be sent to the mgr by default, according to the perf
+Those of `Sample` are read for every full sample, those of `DetailSample` for one OSD in four. The
+priority of all of them is high enough to be sent to the mgr by default, according to the perf
 schemas of 16.2.15, 18.2.7 and 20.2.4.
 """
 
@@ -12,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, Optional
+from typing import Annotated, Any, NamedTuple, Optional, get_type_hints
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import CounterPoint
@@ -20,76 +17,103 @@ from ..options.releases import counters_measured, renamed_counters, renamed_in_a
 from .report_interval import DEFAULT, ReportInterval
 
 
-class CounterNames(NamedTuple):
-    """The path of each counter in the newest release."""
+class Counter(NamedTuple):
+    """A note on a field: its counter in the newest release."""
 
-    kv_sync: str = 'bluestore.kv_sync_lat'
-    kv_flush: str = 'bluestore.kv_flush_lat'
-    commit: str = 'bluestore.txc_commit_lat'
-    op_w: str = 'osd.op_w'
-    op_w_in_bytes: str = 'osd.op_w_in_bytes'
-    op_w_latency: str = 'osd.op_w_latency'
-    op_r: str = 'osd.op_r'
-    op_r_out_bytes: str = 'osd.op_r_out_bytes'
+    path: str
+
+
+#: Sum in nanoseconds, and number of operations; None: never reported, or stale.
+Pair = Optional[tuple[int, int]]
+Number = Optional[int]
+
+
+class Sample(NamedTuple):
+    """Raw values since the OSD started."""
+
+    #: When the mgr received the report.
+    time_s: float
+    #: The OSD's process.
+    nonce: int
+    kv_sync: Annotated[Pair, Counter('bluestore.kv_sync_lat')]
+    kv_flush: Annotated[Pair, Counter('bluestore.kv_flush_lat')]
+    commit: Annotated[Pair, Counter('bluestore.txc_commit_lat')]
+    op_w: Annotated[Number, Counter('osd.op_w')]
+    op_w_in_bytes: Annotated[Number, Counter('osd.op_w_in_bytes')]
+    op_w_latency: Annotated[Pair, Counter('osd.op_w_latency')]
+    op_r: Annotated[Number, Counter('osd.op_r')]
+    op_r_out_bytes: Annotated[Number, Counter('osd.op_r_out_bytes')]
     #: Read-modify-write operations: class calls, such as bucket index updates.
-    op_rw: str = 'osd.op_rw'
-    op_rw_in_bytes: str = 'osd.op_rw_in_bytes'
-    recovery_ops: str = 'osd.recovery_ops'
-    recovery_bytes: str = 'osd.recovery_bytes'
-    bytes_written_wal: str = 'bluefs.bytes_written_wal'
-    bytes_written_sst: str = 'bluefs.bytes_written_sst'
-    bytes_written_slow: str = 'bluefs.bytes_written_slow'
-    db_total_bytes: str = 'bluefs.db_total_bytes'
-    db_used_bytes: str = 'bluefs.db_used_bytes'
-    wal_total_bytes: str = 'bluefs.wal_total_bytes'
-    wal_used_bytes: str = 'bluefs.wal_used_bytes'
-    slow_total_bytes: str = 'bluefs.slow_total_bytes'
-    slow_used_bytes: str = 'bluefs.slow_used_bytes'
+    op_rw: Annotated[Number, Counter('osd.op_rw')]
+    op_rw_in_bytes: Annotated[Number, Counter('osd.op_rw_in_bytes')]
+    recovery_ops: Annotated[Number, Counter('osd.recovery_ops')]
+    recovery_bytes: Annotated[Number, Counter('osd.recovery_bytes')]
+    bytes_written_wal: Annotated[Number, Counter('bluefs.bytes_written_wal')]
+    bytes_written_sst: Annotated[Number, Counter('bluefs.bytes_written_sst')]
+    bytes_written_slow: Annotated[Number, Counter('bluefs.bytes_written_slow')]
+    db_total_bytes: Annotated[Number, Counter('bluefs.db_total_bytes')]
+    db_used_bytes: Annotated[Number, Counter('bluefs.db_used_bytes')]
+    wal_total_bytes: Annotated[Number, Counter('bluefs.wal_total_bytes')]
+    wal_used_bytes: Annotated[Number, Counter('bluefs.wal_used_bytes')]
+    slow_total_bytes: Annotated[Number, Counter('bluefs.slow_total_bytes')]
+    slow_used_bytes: Annotated[Number, Counter('bluefs.slow_used_bytes')]
 
 
+class DetailSample(NamedTuple):
+    """Counters that are read less often, with those of `Sample` that they are compared with."""
+
+    time_s: float
+    nonce: int
+    op_w_latency: Pair
+    kv_sync: Pair
+    kv_flush: Pair
+    commit: Pair
+    throttle: Annotated[Pair, Counter('bluestore.txc_throttle_lat')]
+    prepare: Annotated[Pair, Counter('bluestore.state_prepare_lat')]
+    aio_wait: Annotated[Pair, Counter('bluestore.state_aio_wait_lat')]
+    kv_queued: Annotated[Pair, Counter('bluestore.state_kv_queued_lat')]
+    kv_commiting: Annotated[Pair, Counter('bluestore.state_kv_commiting_lat')]
+    op_w_process: Annotated[Pair, Counter('osd.op_w_process_latency')]
+    op_w_prepare: Annotated[Pair, Counter('osd.op_w_prepare_latency')]
+    omap_lower_bound: Annotated[Pair, Counter('bluestore.omap_lower_bound_lat')]
+    omap_upper_bound: Annotated[Pair, Counter('bluestore.omap_upper_bound_lat')]
+    onode_hits: Annotated[Number, Counter('bluestore.onode_hits')]
+    onode_misses: Annotated[Number, Counter('bluestore.onode_misses')]
+    memory_mapped_bytes: Annotated[Number, Counter('bluestore-pricache.mapped_bytes')]
+    memory_target_bytes: Annotated[Number, Counter('bluestore-pricache.target_bytes')]
+    #: Allocations of pieces smaller than bluefs_shared_alloc_size.
+    bluefs_fallbacks: Annotated[Number, Counter('bluefs.alloc_slow_size_fallback')]
+    fragmentation_micros: Annotated[Number, Counter('bluestore.fragmentation_micros')]
+    #: Placement groups on the OSD.
+    pgs: Annotated[Number, Counter('osd.numpg')]
+
+
+def _paths_of(record: Any) -> Mapping[str, str]:
+    hints = get_type_hints(record, include_extras=True)
+    notes = {name: getattr(hint, '__metadata__', ()) for name, hint in hints.items()}
+    return {name: note[0].path for name, note in notes.items() if note}
+
+
+_SAMPLED, _DETAILED = _paths_of(Sample), _paths_of(DetailSample)
+#: The path of each counter in a release; of details None: not sent.
+CounterNames: Any = NamedTuple('CounterNames', [(n, str) for n in _SAMPLED])  # type: ignore[misc]
+DetailNames: Any = NamedTuple('DetailNames', [(n, str) for n in _DETAILED])  # type: ignore[misc]
 #: The sum of op_w, op_r and op_rw.
 ALL_OPERATIONS = 'osd.op'
 
 
-class DetailNames(NamedTuple):
-    """Counters that are read less often, for details; None: not sent."""
-
-    throttle: Optional[str] = 'bluestore.txc_throttle_lat'
-    prepare: Optional[str] = 'bluestore.state_prepare_lat'
-    aio_wait: Optional[str] = 'bluestore.state_aio_wait_lat'
-    kv_queued: Optional[str] = 'bluestore.state_kv_queued_lat'
-    kv_commiting: Optional[str] = 'bluestore.state_kv_commiting_lat'
-    op_w_process: Optional[str] = 'osd.op_w_process_latency'
-    op_w_prepare: Optional[str] = 'osd.op_w_prepare_latency'
-    omap_lower_bound: Optional[str] = 'bluestore.omap_lower_bound_lat'
-    omap_upper_bound: Optional[str] = 'bluestore.omap_upper_bound_lat'
-    onode_hits: Optional[str] = 'bluestore.onode_hits'
-    onode_misses: Optional[str] = 'bluestore.onode_misses'
-    memory_mapped_bytes: Optional[str] = 'bluestore-pricache.mapped_bytes'
-    memory_target_bytes: Optional[str] = 'bluestore-pricache.target_bytes'
-    #: Allocations of pieces smaller than bluefs_shared_alloc_size.
-    bluefs_fallbacks: Optional[str] = 'bluefs.alloc_slow_size_fallback'
-    fragmentation_micros: Optional[str] = 'bluestore.fragmentation_micros'
-    #: Placement groups on the OSD.
-    pgs: Optional[str] = 'osd.numpg'
+@lru_cache(maxsize=16)
+def names_for(release: Optional[str]) -> Any:
+    """`CounterNames` in ``release`` ("pacific"); the newest ones for an unknown release."""
+    other = renamed_counters(release)
+    return CounterNames(*(other.get(field) or path for field, path in _SAMPLED.items()))
 
 
 @lru_cache(maxsize=16)
-def names_for(release: Optional[str]) -> CounterNames:
-    """Counter names in ``release`` ("pacific"); the newest ones for an unknown release."""
-    other = renamed_counters(release).items()
-    return CounterNames()._replace(
-        **{field: path for field, path in other if path and field in CounterNames._fields}
-    )
-
-
-@lru_cache(maxsize=16)
-def details_for(release: Optional[str]) -> DetailNames:
+def details_for(release: Optional[str]) -> Any:
     """The same for `DetailNames`."""
-    other = renamed_counters(release).items()
-    return DetailNames()._replace(
-        **{field: path for field, path in other if field in DetailNames._fields}
-    )
+    other = renamed_counters(release)
+    return DetailNames(*(other.get(field, path) for field, path in _DETAILED.items()))
 
 
 def by_any_name(reader: CounterReader, release: Optional[str]) -> CounterReader:
@@ -118,7 +142,7 @@ class _ByAnyName:
 
 @lru_cache(maxsize=1)
 def _older_names() -> Mapping[str, str]:
-    newest = {**CounterNames()._asdict(), **DetailNames()._asdict()}
+    newest = {**_SAMPLED, **_DETAILED}
     return {newest[field]: path for field, path in renamed_in_any_release().items()}
 
 
@@ -126,43 +150,14 @@ def _older_names() -> Mapping[str, str]:
 #: the report: the OSD stopped sending it, so its value is stale.
 SAME_REPORT_S = 1.0
 
-
-class Sample(NamedTuple):
-    """Raw values since the OSD started; None: never reported, or stale.
-
-    Latencies are (sum in nanoseconds, number of operations).
-    """
-
-    #: When the mgr received the report.
-    time_s: float
-    #: The OSD's process.
-    nonce: int
-    kv_sync: Optional[tuple[int, int]]
-    kv_flush: Optional[tuple[int, int]]
-    commit: Optional[tuple[int, int]]
-    op_w: Optional[int]
-    op_w_in_bytes: Optional[int]
-    op_w_latency: Optional[tuple[int, int]]
-    op_r: Optional[int]
-    op_r_out_bytes: Optional[int]
-    op_rw: Optional[int]
-    op_rw_in_bytes: Optional[int]
-    recovery_ops: Optional[int]
-    recovery_bytes: Optional[int]
-    bytes_written_wal: Optional[int]
-    bytes_written_sst: Optional[int]
-    bytes_written_slow: Optional[int]
-    db_total_bytes: Optional[int]
-    db_used_bytes: Optional[int]
-    wal_total_bytes: Optional[int]
-    wal_used_bytes: Optional[int]
-    slow_total_bytes: Optional[int]
-    slow_used_bytes: Optional[int]
-
-
-_LATENCIES = frozenset({'kv_sync', 'kv_flush', 'commit', 'op_w_latency'})
+LATENCIES = frozenset(
+    name
+    for record in (Sample, DetailSample)
+    for name, hint in get_type_hints(record).items()
+    if hint == Pair
+)
 #: Where a counter stands in a `Sample`, and whether it is a latency.
-_PLACE = {field: (place, field in _LATENCIES) for place, field in enumerate(Sample._fields)}
+_PLACE = {field: (place, field in LATENCIES) for place, field in enumerate(Sample._fields)}
 _OP_W, _OP_W_LATENCY = _PLACE['op_w'][0], _PLACE['op_w_latency'][0]
 #: An OSD counts each operation as one of three kinds, with its bytes and latency, and in
 #: ALL_OPERATIONS (`PrimaryLogPG::log_op_stats` in all releases). So the number of writes is the
@@ -196,11 +191,11 @@ def _always_read(*, db: bool, wal: Optional[bool], slow: Optional[bool]) -> _Fie
         'bytes_written_slow': slow is False,
         **dict.fromkeys((*_OF_OPERATIONS, *_OF_ROUNDS), True),
     }
-    return tuple(field for field in CounterNames._fields if not settled.get(field))
+    return tuple(field for field in _SAMPLED if not settled.get(field))
 
 
 @lru_cache(maxsize=256)
-def _paths(names: CounterNames, fields: _Fields) -> tuple[str, ...]:
+def _paths(names: Any, fields: _Fields) -> tuple[str, ...]:
     return tuple(getattr(names, field) for field in fields)
 
 
@@ -208,7 +203,7 @@ def take_sample(
     reader: CounterReader,
     osd_id: int,
     nonce: int,
-    names: CounterNames,
+    names: Any,
     now_s: float,
     not_before_s: float = 0.0,
     known: Optional[Sample] = None,
@@ -220,7 +215,7 @@ def take_sample(
     process's counters until the new one reports. Constant values are taken from ``known``, an
     earlier sample of the same process.
     """
-    every: _Fields = CounterNames._fields
+    every: _Fields = tuple(_SAMPLED)
     if known is None or known.nonce != nonce:
         values: list[object] = [None] * len(Sample._fields)
         fields, points = every, reader.latest(osd_id, names)
@@ -257,7 +252,7 @@ def take_sample(
 
 
 def _read_changed(
-    reader: CounterReader, osd_id: int, names: CounterNames, known: Sample
+    reader: CounterReader, osd_id: int, names: Any, known: Sample
 ) -> tuple[_Fields, list[Optional[CounterPoint]]]:
     """The counters that may have changed, with their points; reading dominates a sample's cost."""
     wal, slow = known.wal_total_bytes, known.slow_total_bytes

@@ -1,20 +1,15 @@
-"""Signals: rates, means and sizes of one OSD.
-
-Signals of one OSD from its windows.
-
-Whether an OSD works at the pace of its newest window, told by two counters instead of all.
-"""
+"""Signals of one OSD from its windows: rates, means and sizes, and whether it keeps its pace."""
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, Optional
+from typing import Annotated, Any, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import OsdInfo
 from ..notes import Among, Amount, Count
 from .deep import CompactionRate
 from .report_interval import DEFAULT, ReportInterval
-from .sample import ALL_OPERATIONS, CounterNames, Sample
+from .sample import ALL_OPERATIONS, Sample
 from .window import OsdHistory, Window, WrittenBytes
 
 
@@ -255,7 +250,7 @@ def keeps_pace(history: OsdHistory, now: Optional[Progress]) -> bool:
 def steady_report_s(
     reader: CounterReader,
     osd_id: int,
-    names: CounterNames,
+    names: Any,
     history: OsdHistory,
     now_s: float,
     reports: ReportInterval = DEFAULT,

@@ -32,11 +32,6 @@ class LastStart(NamedTuple):
     ]
 
 
-class _Process(NamedTuple):
-    uuid: Optional[str]
-    nonce: int
-
-
 class _Absence(NamedTuple):
     """A current absence."""
 
@@ -51,8 +46,8 @@ class _Absence(NamedTuple):
 class _Watched(NamedTuple):
     """An OSD that was seen up."""
 
-    #: The last one seen.
-    process: _Process
+    #: The last process seen: UUID of the OSD, and nonce.
+    process: tuple[Optional[str], int]
     start: Optional[LastStart] = None
     absence: Optional[_Absence] = None
 
@@ -86,7 +81,7 @@ def _sample(
     None: the OSD was not seen up yet.
     """
     # A recreated OSD with the same id is a different OSD.
-    same = known if known is not None and known.process.uuid == osd.uuid else None
+    same = known if known is not None and known.process[0] == osd.uuid else None
     if not osd.up:
         if same is None or before_s is None:
             return None
@@ -94,7 +89,7 @@ def _sample(
         return same._replace(absence=absence._replace(last_s=now_s))
     if osd.nonce is None:
         return None
-    process = _Process(osd.uuid, osd.nonce)
+    process = osd.uuid, osd.nonce
     if same is not None and same.process == process:
         # The process is the same, so it was only marked down.
         return same if same.absence is None else same._replace(absence=None)

@@ -1,10 +1,7 @@
-"""Time series of the last hours in bounded memory: for charts only, never for a decision.
+"""Charts of the last hours, never for a decision, and the forecast of when a DB device is full.
 
-All OSDs are sampled in the same tick, so they share one list of times. An OSD takes a two-byte
-number for each of `TREND_SIGNALS` and each of `OSD_POINTS` times (1.1 KiB), a device class for each
-of `CLASS_POINTS` (25 KiB). Written by the serve thread, read by others.
-
-Forecast of when a DB device is full.
+An OSD takes a two-byte number for each of `TREND_SIGNALS` and each of `OSD_POINTS` times (1.1 KiB),
+a device class for each of `CLASS_POINTS` (25 KiB). Written by the serve thread, read by others.
 
 The slope is the Theil-Sen estimator: the median of the slopes between all pairs of points. It is
 robust against the sawtooth of compaction and against a single jump. The interval is from P. K. Sen,
@@ -97,20 +94,25 @@ class Trends:
             if self._osds.times_s and time_s < self._osds.times_s[-1]:
                 # The clock went backwards.
                 self._clear()
-            _add(self._osds, time_s, rows, OSD_POINTS)
-            _add(self._classes, time_s, shown, CLASS_POINTS)
+            self._osds.append(time_s, rows, OSD_POINTS)
+            self._classes.append(time_s, shown, CLASS_POINTS)
             self._osds.keep_only(device_classes)
             self._classes.keep_only(set(device_classes.values()))
 
     def of_osd(self, osd_id: int) -> Optional[Trend]:
         """None for an OSD without samples, or before any OSD reported twice."""
-        with self._lock:
-            return _trend(self._osds, osd_id)
+        return self._read(self._osds, osd_id)
 
     def of_class(self, device_class: str) -> Optional[Trend]:
         """None for a class without samples, or before any OSD reported twice."""
+        return self._read(self._classes, device_class)
+
+    def _read(self, series: Series[Key], key: Key) -> Optional[Trend]:
         with self._lock:
-            return _trend(self._classes, device_class)
+            columns = series.read(key)
+            if columns is None:
+                return None
+            return Trend(tuple(series.times_s), dict(zip(TREND_SIGNALS, columns)))
 
     def clear(self) -> None:
         with self._lock:
@@ -119,19 +121,6 @@ class Trends:
     def _clear(self) -> None:
         self._osds.clear()
         self._classes.clear()
-
-
-def _add(series: Series[Key], time_s: float, rows: Mapping[Key, _Row], most: int) -> None:
-    series.append(time_s, rows)
-    if len(series.times_s) > most:
-        series.drop_oldest()
-
-
-def _trend(series: Series[Key], key: Key) -> Optional[Trend]:
-    columns = series.read(key)
-    if columns is None:
-        return None
-    return Trend(tuple(series.times_s), dict(zip(TREND_SIGNALS, columns)))
 
 
 def _together(rows: Sequence[_Row]) -> _Row:

@@ -21,8 +21,8 @@ from ..advise.whatif.tree import Modeled, modeled
 from ..deep.reader import OsdDeepStats
 from ..mgr.records import OsdInfo
 from ..notes import Amount, Count, Digits, InPlace, OsdId, Picked, Time
+from ..observe.details import LatencyPart, WriteLatency
 from ..observe.kv_stats import ColumnFamilyStats, LevelStats
-from ..observe.latency import LatencyPart, WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
 from ..observe.trend import HORIZON, MIN_HISTORY_S, TREND_SIGNALS, Forecast, GrowthPoints, Outlook

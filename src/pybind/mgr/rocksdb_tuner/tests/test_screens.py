@@ -20,9 +20,8 @@ from rocksdb_tuner.advise.records import Finding, GroupFacts, OsdFacts, Severity
 from rocksdb_tuner.commands import COMMANDS, Context
 from rocksdb_tuner.deep.reader import OPTIONS as DEEP_OPTIONS
 from rocksdb_tuner.deep.reader import OsdDeepStats
-from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.observe.kv_stats import parse_deep_stats
-from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present.layout import HEIGHT, WIDTH, display_width
 from rocksdb_tuner.settings import SETTINGS

@@ -19,8 +19,7 @@ from rocksdb_tuner.advise.facts import (
 from rocksdb_tuner.advise.records import OsdFacts, OsdOptions, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
-from rocksdb_tuner.observe.details import Details
-from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 

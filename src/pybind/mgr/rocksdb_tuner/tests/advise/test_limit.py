@@ -26,8 +26,7 @@ from rocksdb_tuner.advise.profiles import Storage
 from rocksdb_tuner.advise.records import GroupFacts, Limit, OsdFacts, Resource
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.observe.deep import RocksdbTimes
-from rocksdb_tuner.observe.details import Details
-from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.pressure import with_pressure
 from rocksdb_tuner.workload.records import Workload, WorkloadClass

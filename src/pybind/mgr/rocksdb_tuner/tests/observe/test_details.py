@@ -17,10 +17,12 @@ from rocksdb_tuner.observe.details import (
     SLOW_COMMITS,
     SLOW_COUNTERS,
     AlertingOsd,
+    Bottleneck,
     Details,
     DetailSample,
     SlowEvents,
     SlowOps,
+    WriteLatency,
     choose,
     count_slow_ops,
     details,
@@ -28,7 +30,6 @@ from rocksdb_tuner.observe.details import (
     take_details,
     watch_slow_ops,
 )
-from rocksdb_tuner.observe.latency import Bottleneck, WriteLatency
 from rocksdb_tuner.observe.observer import Observer
 from rocksdb_tuner.observe.sample import DetailNames, details_for
 from rocksdb_tuner.tests.fake_cluster import FakeCluster

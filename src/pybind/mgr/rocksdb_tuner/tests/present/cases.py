@@ -30,9 +30,8 @@ from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdi
 from rocksdb_tuner.lsm.records import Devices, Load
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.observe.deep import RocksdbTimes
-from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.observe.kv_stats import DeepStats, parse_deep_stats
-from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.operations.compaction.records import CompactionStep

@@ -7,8 +7,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import ClusterMap
-from rocksdb_tuner.observe.details import Details
-from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.classifier import Classifier
 from rocksdb_tuner.workload.pressure import PRESSURE, with_pressure

@@ -22,8 +22,7 @@ from rocksdb_tuner.advise.records import (
 )
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.deep import RocksdbTimes
-from rocksdb_tuner.observe.details import AlertingOsd, Details
-from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.details import AlertingOsd, Details, WriteLatency
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.workload.records import Evidence, WorkloadClass
