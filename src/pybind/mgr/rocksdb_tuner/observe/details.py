@@ -22,7 +22,7 @@ from typing import Annotated, Any, NamedTuple, Optional, Protocol
 
 from ..mgr.protocols import ClusterReader, CounterReader
 from ..notes import Amount, Count, Unbounded
-from .sample import LATENCIES, SAME_REPORT_S, DetailNames, DetailSample, Sample
+from .sample import DETAILED, LATENCIES, SAME_REPORT_S, DetailSample, Sample
 from .window import MAX_GAP_S, MIN_WINDOW_S, Latency, differences
 
 #: All OSDs have had their turn after this many rounds; a full sample is one or two of them.
@@ -30,7 +30,7 @@ ROUNDS = 4
 #: Minimum per round, for small clusters.
 LEAST_PER_ROUND = 2
 
-_IS_NUMBER = tuple(field not in LATENCIES for field in DetailNames._fields)
+_IS_NUMBER = tuple(field not in LATENCIES for field in DETAILED)
 
 
 #: Below this no part of a write is worth reporting as its bottleneck.

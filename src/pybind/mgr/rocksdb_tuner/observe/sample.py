@@ -94,10 +94,10 @@ def _paths_of(record: Any) -> Mapping[str, str]:
     return {name: note[0].path for name, note in notes.items() if note}
 
 
-_SAMPLED, _DETAILED = _paths_of(Sample), _paths_of(DetailSample)
+_SAMPLED, DETAILED = _paths_of(Sample), _paths_of(DetailSample)
 #: The path of each counter in a release; of details None: not sent.
 CounterNames: Any = NamedTuple('CounterNames', [(n, str) for n in _SAMPLED])  # type: ignore[misc]
-DetailNames: Any = NamedTuple('DetailNames', [(n, str) for n in _DETAILED])  # type: ignore[misc]
+DetailNames: Any = NamedTuple('DetailNames', [(n, str) for n in DETAILED])  # type: ignore[misc]
 #: The sum of op_w, op_r and op_rw.
 ALL_OPERATIONS = 'osd.op'
 
@@ -113,7 +113,7 @@ def names_for(release: Optional[str]) -> Any:
 def details_for(release: Optional[str]) -> Any:
     """The same for `DetailNames`."""
     other = renamed_counters(release)
-    return DetailNames(*(other.get(field, path) for field, path in _DETAILED.items()))
+    return DetailNames(*(other.get(field, path) for field, path in DETAILED.items()))
 
 
 def by_any_name(reader: CounterReader, release: Optional[str]) -> CounterReader:
@@ -142,7 +142,7 @@ class _ByAnyName:
 
 @lru_cache(maxsize=1)
 def _older_names() -> Mapping[str, str]:
-    newest = {**_SAMPLED, **_DETAILED}
+    newest = {**_SAMPLED, **DETAILED}
     return {newest[field]: path for field, path in renamed_in_any_release().items()}
 
 

@@ -1,7 +1,4 @@
-"""Workloads of all OSDs and groups, with hysteresis.
-
-Hysteresis of the workload class: it changes once per change of the workload.
-"""
+"""Workloads of all OSDs and groups; a class changes once per change of the workload."""
 
 from __future__ import annotations
 
@@ -17,14 +14,19 @@ from ..observe.signals import Signals
 from .classify import activity, classify
 from .pools import PoolContext, pool_context
 from .pressure import with_pressure
-from .records import Evidence, Recognition, Workload, WorkloadClass, thresholds
+from .records import (
+    UNKNOWN_WORKLOAD,
+    Evidence,
+    Recognition,
+    Workload,
+    WorkloadClass,
+    thresholds,
+)
 
 #: With this confidence a class needs no second sample if the current class is in doubt already.
 SURE = 0.9
 #: Factor on the confidence while the newest sample contradicts the class.
 DOUBTED = 0.5
-
-_NOTHING = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 
 
 class Memory(NamedTuple):
@@ -57,7 +59,7 @@ def remember(
     which has its own counter.
     """
     if memory is None:
-        memory = Memory(_NOTHING, WorkloadClass.UNKNOWN, now_s, now_s)
+        memory = Memory(UNKNOWN_WORKLOAD, WorkloadClass.UNKNOWN, now_s, now_s)
     found, believed = now.workload_class, memory.believed.workload_class
     if found in (believed, WorkloadClass.IDLE, WorkloadClass.RECOVERY):
         return Memory(now, found, now_s, now_s)

@@ -1,11 +1,7 @@
-"""Classification of an activity: class, confidence, evidence. Pure.
+"""Classification of client and recovery activity: class, confidence, evidence. Pure.
 
-Client and recovery activity, summed over one or more OSDs.
-
-The source of metadata writes in a mixed workload.
-
-Reads do not make writes cheaper, so profiles are chosen by the writer, regardless of its share of
-the operations.
+Reads do not make writes cheaper, so profiles are chosen by the writer of metadata in a mixed
+workload, regardless of its share of the operations.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from typing import NamedTuple, Optional
 
 from ..observe.signals import Signals
 from .pools import CEPHFS_METADATA, RBD, RGW, PoolContext
-from .records import Evidence, Workload, WorkloadClass, thresholds
+from .records import UNKNOWN_WORKLOAD, Evidence, Workload, WorkloadClass, thresholds
 
 
 class Activity(NamedTuple):
@@ -95,14 +91,14 @@ def activity(signals: Iterable[Signals]) -> Optional[Activity]:
 
 
 #: Workloads that name a writer of metadata.
-_WRITERS = frozenset(
-    {
+_WRITERS = {
+    who.value: who
+    for who in (
         WorkloadClass.RBD_SMALL_WRITE,
         WorkloadClass.RGW_METADATA,
         WorkloadClass.CEPHFS_METADATA,
-    }
-)
-_BY_NAME = {who.value: who for who in _WRITERS}
+    )
+}
 _SIGNAL = 'writer:'
 
 
@@ -127,22 +123,16 @@ def writer_of(workload: Optional[Workload]) -> Optional[Writer]:
     """The writer of metadata; None if there is none or it is unknown."""
     if workload is None or workload.workload_class is WorkloadClass.UNKNOWN:
         return None
-    if workload.workload_class in _WRITERS:
+    if workload.workload_class in _WRITERS.values():
         return Writer(workload.workload_class, workload.confidence)
-    for found in workload.evidence:
-        if found.signal.startswith(_SIGNAL):
-            who = _BY_NAME.get(found.signal.removeprefix(_SIGNAL))
-            return None if who is None else Writer(who, min(found.value, _doubt(workload)))
-    return None
+    # The newest sample may contradict the workload; a low confidence in MIXED alone does not make
+    # the writer less certain.
+    most = 1.0 if workload.confidence >= 0.5 else workload.confidence
+    named = (e for e in workload.evidence if e.signal.startswith(_SIGNAL))
+    found = next(named, None)
+    who = _WRITERS.get(found.signal.removeprefix(_SIGNAL)) if found else None
+    return None if found is None or who is None else Writer(who, min(found.value, most))
 
-
-def _doubt(workload: Workload) -> float:
-    """1, or less if the newest sample contradicts the workload."""
-    # A low confidence in MIXED alone does not make the writer less certain.
-    return 1.0 if workload.confidence >= 0.5 else workload.confidence
-
-
-UNKNOWN = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 
 #: Confidence if all signals agree; counters never give certainty.
 HIGH = 0.95
@@ -155,7 +145,7 @@ _MOST_CHANGES = 0.5
 def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
     """The client workload; UNKNOWN if signals contradict each other."""
     if seen is None:
-        return UNKNOWN
+        return UNKNOWN_WORKLOAD
     limits = thresholds()
     rate, changes_per_s = seen.recovery_per_s, seen.changes_per_s
     if rate > 0.5 and rate >= limits.recovery_ops_share * changes_per_s:
@@ -177,9 +167,7 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
     return Workload(workload_class, confidence, (*reasons, _operations(seen)))
 
 
-def _client_work(
-    seen: Activity, pools: PoolContext, limits: SimpleNamespace
-) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
+def _client_work(seen: Activity, pools: PoolContext, limits: SimpleNamespace) -> Workload:
     operations_per_s = seen.operations_per_s
     changes_share = seen.changes_per_s / operations_per_s if operations_per_s else 0.0
     reads_dominate = operations_per_s > 0 and 1 - changes_share >= limits.read_share
@@ -191,59 +179,65 @@ def _client_work(
         and seen.written_bytes_per_s > limits.noise_bytes_per_s * seen.osds
     ):
         if reads_dominate:
-            return WorkloadClass.MIXED, 0.7, (size, _shares(seen))
+            return Workload(WorkloadClass.MIXED, 0.7, (size, _shares(seen)))
         # An MDS writes its journal in large pieces, and omap keys later.
         journal = pools.shares.get(CEPHFS_METADATA) if pools.shares else None
         share = journal.write_bytes if journal else 0.0
-        if share >= limits.dominant_kind_share:
-            certainty = _beyond(share, limits.dominant_kind_share)
-            return (
-                WorkloadClass.CEPHFS_METADATA,
-                certainty,
-                (_evidence(seen, 'pools', share, 100 * share), size),
-            )
-        return WorkloadClass.LARGE_WRITE, HIGH, (size,)
+        if share < limits.dominant_kind_share:
+            return Workload(WorkloadClass.LARGE_WRITE, HIGH, (size,))
+        certainty = _beyond(share, limits.dominant_kind_share)
+        of_journal = _evidence(seen, 'pools', share, 100 * share)
+        return Workload(WorkloadClass.CEPHFS_METADATA, certainty, (of_journal, size))
     if reads_dominate:
         certainty = _beyond(1 - changes_share, limits.read_share)
-        return WorkloadClass.READ_MOSTLY, certainty, (_shares(seen),)
+        return Workload(WorkloadClass.READ_MOSTLY, certainty, (_shares(seen),))
     if changes_share < limits.write_share:
-        return WorkloadClass.MIXED, 0.7, (_shares(seen),)
+        return Workload(WorkloadClass.MIXED, 0.7, (_shares(seen),))
     if pools.leading is None:
         return _small_changes(seen, pools, limits)
     kind, share, statement = pools.leading
     of_pools = Evidence('pools', share, 'share', seen.window_s, statement)
     if share < limits.dominant_kind_share:
-        return WorkloadClass.MIXED, _beyond(1 - share, 1 - limits.dominant_kind_share), (of_pools,)
+        certainty = _beyond(1 - share, 1 - limits.dominant_kind_share)
+        return Workload(WorkloadClass.MIXED, certainty, (of_pools,))
     # The other kinds have little load, so they are ignored.
-    alone = PoolContext(rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA)
-    workload_class, certainty, evidence = _small_changes(seen, alone, limits)
-    certainty = min(certainty, _beyond(share, limits.dominant_kind_share))
-    return workload_class, certainty, (of_pools, *evidence)
+    found = _small_changes(seen, _only(kind), limits)
+    certainty = min(found.confidence, _beyond(share, limits.dominant_kind_share))
+    return Workload(found.workload_class, certainty, (of_pools, *found.evidence))
 
 
-def _small_changes(
-    seen: Activity, pools: PoolContext, limits: SimpleNamespace
-) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
+def _only(kind: str) -> PoolContext:
+    return PoolContext(rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA)
+
+
+def _small_changes(seen: Activity, pools: PoolContext, limits: SimpleNamespace) -> Workload:
     mean_bytes = seen.mean_write_bytes
     shares, size = _shares(seen), _write_size(seen)
     call_share = seen.class_calls_per_s / seen.changes_per_s
     if call_share >= limits.class_call_share:
+        calls = _evidence(seen, 'rw_iops', seen.class_calls_per_s, 100 * call_share)
         if pools.rgw:
             certainty = _beyond(call_share, limits.class_call_share)
-            return WorkloadClass.RGW_METADATA, certainty, (_class_calls(seen), shares)
+            return Workload(WorkloadClass.RGW_METADATA, certainty, (calls, shares))
         # RBD and CephFS use few class calls: these are librados clients with custom classes.
-        return WorkloadClass.UNKNOWN, 0.0, (_class_calls(seen), shares)
+        return Workload(WorkloadClass.UNKNOWN, 0.0, (calls, shares))
     if mean_bytes is None or mean_bytes < 1:
-        return _key_value_work(seen, pools)
+        # Omap keys and values, which only metadata pools hold.
+        evidence = (_evidence(seen, 'no_data', 0.0)._replace(signal='write_bytes_avg'),)
+        if pools.rgw == pools.cephfs_metadata:
+            return Workload(WorkloadClass.UNKNOWN, 0.0, evidence)
+        rgw = pools.rgw
+        who = WorkloadClass.RGW_METADATA if rgw else WorkloadClass.CEPHFS_METADATA
+        return Workload(who, HIGH, evidence)
     if mean_bytes > limits.small_write_bytes and not pools.cephfs_metadata:
-        return WorkloadClass.MIXED, 0.7, (size, shares)
+        return Workload(WorkloadClass.MIXED, 0.7, (size, shares))
     small = _small_writers(pools)
     if small is None:
-        return WorkloadClass.UNKNOWN, 0.0, (size, shares)
+        return Workload(WorkloadClass.UNKNOWN, 0.0, (size, shares))
     # With several kinds of pools the lack of class calls is evidence too.
     others = (pools.rbd + pools.rgw + pools.cephfs_metadata) > 1
     certainty = _beyond(1 - call_share, 1 - limits.class_call_share) * (0.97 if others else 1.0)
-    return small, certainty, (size, shares)
+    return Workload(small, certainty, (size, shares))
 
 
 def _writer(seen: Activity, pools: PoolContext, limits: SimpleNamespace) -> Optional[Writer]:
@@ -257,16 +251,13 @@ def _writer(seen: Activity, pools: PoolContext, limits: SimpleNamespace) -> Opti
         kind, share, _ = pools.leading
         if share < _MOST_CHANGES:
             return None
-        certainty = _beyond(share, _MOST_CHANGES)
-        pools = PoolContext(
-            rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA
-        )
+        certainty, pools = _beyond(share, _MOST_CHANGES), _only(kind)
     # Writes below the size of large writes cost a metadata transaction each.
     larger = SimpleNamespace(**{**vars(limits), 'small_write_bytes': limits.large_write_bytes})
-    workload_class, of_kind, _ = _small_changes(seen, pools, larger)
-    if workload_class in (WorkloadClass.UNKNOWN, WorkloadClass.MIXED):
+    found = _small_changes(seen, pools, larger)
+    if found.workload_class in (WorkloadClass.UNKNOWN, WorkloadClass.MIXED):
         return None
-    return Writer(workload_class, min(certainty, of_kind))
+    return Writer(found.workload_class, min(certainty, found.confidence))
 
 
 def _small_writers(pools: PoolContext) -> Optional[WorkloadClass]:
@@ -278,26 +269,6 @@ def _small_writers(pools: PoolContext) -> Optional[WorkloadClass]:
     if pools.cephfs_metadata:
         return WorkloadClass.CEPHFS_METADATA
     return WorkloadClass.RGW_METADATA if pools.rgw else None
-
-
-def _key_value_work(
-    seen: Activity, pools: PoolContext
-) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
-    """Writes without data: omap keys and values, which only metadata pools hold."""
-    evidence = (
-        Evidence(
-            'write_bytes_avg',
-            0.0,
-            'bytes',
-            seen.window_s,
-            'The writes carry no data: they set omap keys and values.',
-        ),
-    )
-    if pools.rgw and not pools.cephfs_metadata:
-        return WorkloadClass.RGW_METADATA, HIGH, evidence
-    if pools.cephfs_metadata and not pools.rgw:
-        return WorkloadClass.CEPHFS_METADATA, HIGH, evidence
-    return WorkloadClass.UNKNOWN, 0.0, evidence
 
 
 def _beyond(share: float, threshold: float) -> float:
@@ -324,6 +295,7 @@ _WORDS = {
         '{:.0f}% of the operations write, {:.0f}% are class calls, {:.0f}% read.',
     ),
     'write_bytes_avg': ('bytes', 'The mean write size is {:.1f} KiB.'),
+    'no_data': ('bytes', 'The writes carry no data: they set omap keys and values.'),
     'pools': (
         'share',
         '{:.0f}% of the written bytes go to the CephFS metadata pool: the MDS journal.',
@@ -360,30 +332,11 @@ def _large_writes(seen: Activity, limits: SimpleNamespace) -> Optional[Evidence]
 
 
 def _shares(seen: Activity) -> Evidence:
-    whole = seen.operations_per_s or 1.0
-    return _evidence(
-        seen,
-        'read_iops',
-        seen.reads_per_s,
-        100 * seen.writes_per_s / whole,
-        100 * seen.class_calls_per_s / whole,
-        100 * seen.reads_per_s / whole,
-    )
+    kinds = (seen.writes_per_s, seen.class_calls_per_s, seen.reads_per_s)
+    percents = (100 * rate / (seen.operations_per_s or 1.0) for rate in kinds)
+    return _evidence(seen, 'read_iops', seen.reads_per_s, *percents)
 
 
 def _write_size(seen: Activity) -> Evidence:
-    return _evidence(
-        seen,
-        'write_bytes_avg',
-        seen.mean_write_bytes or 0.0,
-        (seen.mean_write_bytes or 0.0) / 1024,
-    )
-
-
-def _class_calls(seen: Activity) -> Evidence:
-    return _evidence(
-        seen,
-        'rw_iops',
-        seen.class_calls_per_s,
-        100 * seen.class_calls_per_s / seen.changes_per_s,
-    )
+    mean = seen.mean_write_bytes or 0.0
+    return _evidence(seen, 'write_bytes_avg', mean, mean / 1024)

@@ -1,9 +1,4 @@
-"""The client workload of an OSD: class, confidence, evidence.
-
-Thresholds of the workload classification: data, each with its source.
-
-Thresholds for the resource that limits clients: data, each with its source.
-"""
+"""The client workload of an OSD: class, confidence, evidence; thresholds are data."""
 
 from __future__ import annotations
 

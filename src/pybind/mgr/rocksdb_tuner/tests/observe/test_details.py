@@ -19,7 +19,6 @@ from rocksdb_tuner.observe.details import (
     AlertingOsd,
     Bottleneck,
     Details,
-    DetailSample,
     SlowEvents,
     SlowOps,
     WriteLatency,
@@ -31,7 +30,7 @@ from rocksdb_tuner.observe.details import (
     watch_slow_ops,
 )
 from rocksdb_tuner.observe.observer import Observer
-from rocksdb_tuner.observe.sample import DetailNames, details_for
+from rocksdb_tuner.observe.sample import DetailSample, details_for
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .samples import CounterTable, osd_info, sample
@@ -39,9 +38,7 @@ from .samples import CounterTable, osd_info, sample
 MIB = 1 << 20
 
 
-def report(
-    table: CounterTable, time_s: float, progress: int, names: DetailNames, osd_id: int = 0
-) -> None:
+def report(table: CounterTable, time_s: float, progress: int, names: Any, osd_id: int = 0) -> None:
     """Every latency counter grows by 2 ms for each operation."""
     table.report(osd_id, sample(time_s, progress))
     for field, path in zip(names._fields, names):

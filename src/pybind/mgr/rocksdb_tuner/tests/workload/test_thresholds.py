@@ -12,9 +12,9 @@ from rocksdb_tuner.observe.load_history import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.classifier import Classifier, Memories, remember
-from rocksdb_tuner.workload.classify import UNKNOWN, Activity, activity, classify
+from rocksdb_tuner.workload.classify import Activity, activity, classify
 from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
-from rocksdb_tuner.workload.records import Workload, WorkloadClass, thresholds
+from rocksdb_tuner.workload.records import UNKNOWN_WORKLOAD, Workload, WorkloadClass, thresholds
 
 NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
 RBD = NONE._replace(rbd=True)
@@ -363,7 +363,7 @@ def test_osd_without_a_device_class_belongs_to_no_group_and_no_pools() -> None:
     small = keys._replace(write_bytes_per_s=500 * 4096.0)
     for own in (keys, small):
         unknown, _ = recognized(own, classes=(None, 'ssd'))
-        assert unknown == UNKNOWN._replace(evidence=unknown.evidence)
+        assert unknown == UNKNOWN_WORKLOAD._replace(evidence=unknown.evidence)
 
 
 def test_pool_work_is_weighed_against_the_changes_of_the_whole_class() -> None:
