@@ -10,9 +10,8 @@ from typing import Annotated, Optional
 
 from .advice import advice
 from .catalogue import OptionInfo, UnknownRocksDBVersionError, catalogue
-from .effective import ambiguous, as_read_by, effective
+from .effective import Piece, ambiguous, as_read_by, effective, major, pieces
 from .problems import Hardware, Problem, combinations, problem
-from .reading import Piece, major, pieces
 from .syntax import OptionSet, OptionSyntaxError, parse
 from .values import Reading, ValueNotJudgedError, ValueType
 

@@ -11,8 +11,7 @@ from typing import Annotated, Mapping, Optional
 
 from ..notes import Named
 from .catalogue import UnknownRocksDBVersionError, catalogue
-from .effective import effective
-from .reading import pieces
+from .effective import effective, pieces
 from .syntax import OptionSet, OptionSyntaxError, combine, format, in_force, parse  # noqa: A004
 from .values import ValueRefusedError, read_value
 

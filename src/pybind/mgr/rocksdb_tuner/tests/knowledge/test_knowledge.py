@@ -15,7 +15,7 @@ from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.options.advice import RELATED_OPTIONS
 from rocksdb_tuner.options.catalogue import catalogue, related_options
 from rocksdb_tuner.options.checks import check
-from rocksdb_tuner.options.reading import read_option
+from rocksdb_tuner.options.effective import read_option
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.values import ValueType, read_value

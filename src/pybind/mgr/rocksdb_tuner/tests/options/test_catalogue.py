@@ -130,27 +130,6 @@ def test_members_and_choices_are_found_by_name() -> None:
     assert known['compression'].choice('nope') is None
 
 
-def test_catalog_has_the_content_of_the_file() -> None:
-    known = catalogue().options
-    size, files, levels = (
-        known[name] for name in ('write_buffer_size', 'max_open_files', 'num_levels')
-    )
-    assert size.bounds is not None
-    assert (size.bounds.minimum, size.bounds.maximum, size.bounds.exempt) == (65536, 1 << 36, None)
-    assert files.bounds is not None
-    assert files.bounds.exempt == -1
-    assert known['ttl'].bounds is None
-    assert size.sane is not None
-    assert (size.sane.minimum, size.sane.maximum) == (1 << 20, 1 << 30)
-    assert known['ttl'].sane is None
-    assert levels.danger is not None
-    assert (levels.danger.level, levels.danger.harmless_values) == ('forbidden', ('7',))
-    assert known['ttl'].danger is None
-    members = {member.name: member for member in known['compaction_options_fifo'].members}
-    assert members['ttl'].value_type is None
-    assert members['max_table_files_size'].value_type is not None
-
-
 def test_unread_value_has_a_reason() -> None:
     """The check reports it, for any option and version."""
     unread = [

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.options.catalogue import UnknownRocksDBVersionError, catalogue
 from rocksdb_tuner.options.checks import check
-from rocksdb_tuner.options.effective import effective
-from rocksdb_tuner.options.reading import read_option
+from rocksdb_tuner.options.effective import effective, read_option
 from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.values import ValueRefusedError
 
