@@ -195,9 +195,29 @@ class GrowthPoints:
     slow_used_bytes: int
 
     def forecast(self) -> Forecast:
-        return forecast(
-            list(self.times_s), list(self.used_bytes), self.total_bytes, self.slow_used_bytes
+        """From at least one point."""
+        times_s, used_bytes = self.times_s, self.used_bytes
+        so_far = (times_s[-1], times_s[-1] - times_s[0], len(times_s))
+        if self.slow_used_bytes > 0:
+            return Forecast(Outlook.SPILLED, *so_far)
+        if len(times_s) < MIN_POINTS or so_far[1] < MIN_HISTORY_S:
+            return Forecast(Outlook.NOT_ENOUGH_HISTORY, *so_far)
+        slope, low, high = theil_sen(times_s, used_bytes)
+        growth = (slope * _DAY_S, low * _DAY_S, high * _DAY_S)
+        if low <= 0:
+            return Forecast(Outlook.NOT_GROWING, *so_far, *growth)
+        likely, earliest, latest = map(self._full_in_s, (slope, high, low))
+        if likely > HORIZON * so_far[1]:
+            return Forecast(Outlook.BEYOND_HORIZON, *so_far, *growth)
+        return Forecast(Outlook.FILLING, *so_far, *growth, likely, earliest, latest)
+
+    def _full_in_s(self, slope: float) -> float:
+        # From the median line of that slope: the last point can be a peak before a compaction.
+        used_now = median(
+            used + slope * (self.times_s[-1] - time_s)
+            for time_s, used in zip(self.times_s, self.used_bytes)
         )
+        return max(0.0, self.total_bytes - used_now) / slope
 
 
 class GrowthHistory(NamedTuple):
@@ -245,44 +265,11 @@ class GrowthHistory(NamedTuple):
         # `append` would reserve space for more.
         times_s = times_s[-(POINTS - 1) :] + array('d', (time_s,))
         used = used[-(POINTS - 1) :] + array('Q', (used_bytes,))
-        found = forecast(list(times_s), list(used), total_bytes, slow_used_bytes)
-        return GrowthHistory(times_s, used, total_bytes, slow_used_bytes, found)
+        points = GrowthPoints(tuple(times_s), tuple(used), total_bytes, slow_used_bytes)
+        return GrowthHistory(times_s, used, total_bytes, slow_used_bytes, points.forecast())
 
 
-def forecast(
-    times_s: list[float], used_bytes: list[int], total_bytes: int, slow_used_bytes: int
-) -> Forecast:
-    """Forecast from at least one point, oldest first."""
-    now_s, points = times_s[-1], len(times_s)
-    history_s = now_s - times_s[0]
-    if slow_used_bytes > 0:
-        return Forecast(Outlook.SPILLED, now_s, history_s, points)
-    if points < MIN_POINTS or history_s < MIN_HISTORY_S:
-        return Forecast(Outlook.NOT_ENOUGH_HISTORY, now_s, history_s, points)
-    slope, low, high = theil_sen(times_s, used_bytes)
-    growth = (slope * _DAY_S, low * _DAY_S, high * _DAY_S)
-    if low <= 0:
-        return Forecast(Outlook.NOT_GROWING, now_s, history_s, points, *growth)
-
-    def full_in_s(by_slope: float) -> float:
-        # From the fitted line, since the last point can be a peak before a compaction.
-        return max(0.0, total_bytes - _level_now(times_s, used_bytes, by_slope)) / by_slope
-
-    if full_in_s(slope) > HORIZON * history_s:
-        return Forecast(Outlook.BEYOND_HORIZON, now_s, history_s, points, *growth)
-    return Forecast(
-        Outlook.FILLING,
-        now_s,
-        history_s,
-        points,
-        *growth,
-        full_in_s=full_in_s(slope),
-        full_earliest_s=full_in_s(high),
-        full_latest_s=full_in_s(low),
-    )
-
-
-def theil_sen(times_s: list[float], values: list[int]) -> tuple[float, float, float]:
+def theil_sen(times_s: Sequence[float], values: Sequence[int]) -> tuple[float, float, float]:
     """(slope, lower bound, upper bound) per second; at least two points, times ascending."""
     n = len(times_s)
     slopes = sorted(
@@ -295,8 +282,3 @@ def theil_sen(times_s: list[float], values: list[int]) -> tuple[float, float, fl
     lower = max(0, math.floor((pairs - spread) / 2))
     upper = min(pairs - 1, math.ceil((pairs + spread) / 2))
     return slope, slopes[lower], slopes[upper]
-
-
-def _level_now(times_s: list[float], values: list[int], slope: float) -> float:
-    """Value of the median line of ``slope`` at the last point."""
-    return median(value + slope * (times_s[-1] - time_s) for time_s, value in zip(times_s, values))

@@ -19,7 +19,6 @@ from ..observe.deep import Answers, KvAnswer, MemtableTime, is_sharded
 from ..observe.details import (
     SLOW_COUNTERS,
     AlertingOsd,
-    DetailSample,
     SlowOps,
     count_slow_ops,
     take_details,
@@ -27,7 +26,7 @@ from ..observe.details import (
 )
 from ..observe.kv_stats import DeepStats, KvStatsUnavailableError, parse_deep_stats, parse_kv_stats
 from ..observe.observer import Evidence
-from ..observe.sample import by_any_name, details_for, names_for, take_sample
+from ..observe.sample import DetailSample, by_any_name, details_for, names_for, take_sample
 from ..observe.window import OsdHistory
 from ..options.releases import known_releases
 from ..plan.entries import UnknownMaskError, deciding_entry

@@ -19,10 +19,10 @@ from rocksdb_tuner.observe.trend import (
     TREND_SIGNALS,
     Forecast,
     GrowthHistory,
+    GrowthPoints,
     Outlook,
     Trend,
     Trends,
-    forecast,
     theil_sen,
 )
 
@@ -231,7 +231,9 @@ def test_slow_growth_gives_no_date() -> None:
 
 
 def test_device_that_spilled_has_no_forecast() -> None:
-    assert forecast([0.0], [GIB], GIB, slow_used_bytes=1).outlook is Outlook.SPILLED
+    assert (
+        GrowthPoints((0.0,), (GIB,), GIB, slow_used_bytes=1).forecast().outlook is Outlook.SPILLED
+    )
 
 
 def test_full_device_is_full_now() -> None:
@@ -286,7 +288,7 @@ def test_a_straight_line_is_found_exactly(slope: int, start: int, gaps: list[int
 @given(values=st.lists(st.integers(0, 10**13), min_size=12, max_size=POINTS))
 def test_whatever_was_used_the_interval_is_in_order_and_no_date_is_past(values: list[int]) -> None:
     times = [i * SPACING_S for i in range(len(values))]
-    found = forecast(times, values, 10**13, 0)
+    found = GrowthPoints(tuple(times), tuple(values), 10**13, 0).forecast()
     if found.growth_bytes_per_day is not None:
         assert found.growth_low_bytes_per_day is not None
         assert found.growth_high_bytes_per_day is not None
