@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from typing import Annotated, Mapping, NamedTuple, Optional
 
 from ..knowledge import loader
-from ..options.catalogue import NO_COMPRESSION
 from ..options.syntax import DEFAULT
 from ..store.codec import OMITTABLE, decode
 from .keys import BLOCK_BYTES, Fate, KeyKind, Members, Onodes, Population, left_bytes
@@ -50,13 +49,13 @@ class ColumnCalibration:
     def left_bytes(self, writes: float, population: Population, compression: str) -> float:
         """SST bytes left of a window of this many writes."""
         return sum(
-            left_bytes(kind, writes, population) * _packed(kind, compression) for kind in self.kinds
+            left_bytes(kind, writes, population) * kind.packed(compression) for kind in self.kinds
         )
 
     def live_bytes(self, population: Population, compression: str) -> float:
         """Live SST bytes of the keys that do not grow with every write."""
         return sum(
-            kind.left_bytes * kind.total_keys(population) * _packed(kind, compression)
+            kind.left_bytes * kind.total_keys(population) * kind.packed(compression)
             for kind in self.kinds
             if kind.fate is not Fate.KEPT
         )
@@ -64,14 +63,10 @@ class ColumnCalibration:
     def growth_bytes(self, compression: str) -> float:
         """SST bytes that each write adds permanently."""
         return sum(
-            kind.left_bytes * _packed(kind, compression)
+            kind.left_bytes * kind.packed(compression)
             for kind in self.kinds
             if kind.fate is Fate.KEPT
         )
-
-
-def _packed(kind: KeyKind, compression: str) -> float:
-    return 1.0 if compression == NO_COMPRESSION else kind.compressed
 
 
 @dataclass(frozen=True)

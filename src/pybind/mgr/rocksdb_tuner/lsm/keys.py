@@ -31,6 +31,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Optional
 
+from ..options.catalogue import NO_COMPRESSION
+
 
 class Fate(str, Enum):
     OVERWRITTEN = 'overwritten'
@@ -99,6 +101,10 @@ class KeyKind:
 
     def total_keys(self, population: Population) -> float:
         return self.keys * population.number(self.members)
+
+    def packed(self, compression: str) -> float:
+        """Compressed over uncompressed bytes."""
+        return 1.0 if compression == NO_COMPRESSION else self.compressed
 
 
 def left_bytes(kind: KeyKind, writes: float, population: Population) -> float:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, takewhile
 from typing import Optional
 
 from ..options.effective import effective
@@ -172,21 +173,22 @@ def paths(selection: VolumeSelection) -> int:
 
 def levels(options: TreeOptions, devices: Devices, selection: VolumeSelection) -> LevelsModel:
     targets = level_targets(options)
-    usable = _usable_db_bytes(devices, selection)
-    result = []
-    cumulative = 0
-    for number, target in enumerate(targets, start=1):
-        cumulative += target
-        with_level0 = cumulative + options.level_base_bytes
-        fits = None if usable is None else paths(selection) == 1 or with_level0 <= usable
-        result.append(Level(number, target, cumulative, with_level0, fits))
+    usable, base = _usable_db_bytes(devices, selection), options.level_base_bytes
+    found = tuple(
+        Level(
+            number,
+            target,
+            total,
+            total + base,
+            None if usable is None else paths(selection) == 1 or total + base <= usable,
+        )
+        for number, (target, total) in enumerate(zip(targets, accumulate(targets)), start=1)
+    )
     return LevelsModel(
         level0_files=options.level0_trigger,
         level0_bytes=options.level0_bytes,
-        level0_to_level1=options.level0_bytes / options.level_base_bytes
-        if options.level_base_bytes
-        else None,
-        levels=tuple(result),
+        level0_to_level1=options.level0_bytes / base if base else None,
+        levels=found,
         dynamic_why=None
         if paths(selection) == 1 or not options.dynamic_level_bytes
         else _DYNAMIC_OFF,
@@ -219,14 +221,9 @@ def last_level(options: TreeOptions, usable_bytes: int) -> tuple[Optional[int], 
     LevelCompactionBuilder::GetPathId() in db/compaction/compaction_picker_level.cc, which counts
     level 0 with the size of level 1 and considers one column family only.
     """
-    last: Optional[int] = None
-    taken = 0
-    for number, size in enumerate((options.level_base_bytes, *level_targets(options))):
-        if taken + size > usable_bytes:
-            break
-        last = number
-        taken += size
-    return last, taken
+    totals = accumulate((options.level_base_bytes, *level_targets(options)))
+    fitting = list(takewhile(lambda total: total <= usable_bytes, totals))
+    return (len(fitting) - 1, fitting[-1]) if fitting else (None, 0)
 
 
 def extra_bytes(options: TreeOptions, usable_bytes: int, selection: VolumeSelection) -> int:
@@ -276,15 +273,9 @@ def db_device(
         # Each family may fill the levels that fit; the rest needs the extra space.
         beyond = sum(max(0.0, data - taken) for data in family_data_bytes)
         holds = sum(family_data_bytes) <= usable and beyond <= extra
+    unused = usable - taken - extra
     return DbDeviceModel(
-        total_bytes=devices.db_bytes,
-        usable_bytes=usable,
-        last_level=last,
-        levels_bytes=taken,
-        extra_bytes=extra,
-        unused_bytes=usable - taken - extra,
-        policy=selection.policy,
-        holds_data=holds,
+        devices.db_bytes, usable, last, taken, extra, unused, selection.policy, holds
     )
 
 

@@ -178,6 +178,9 @@ def test_what_is_written_alike_means_the_same_in_every_version(
         # Its name is accepted and ignored.
         ('soft_rate_limit=1', '', '6.8', True),
         ('soft_rate_limit=1', 'soft_rate_limit=2;ttl=5', '6.8', False),
+        # Without effect, but a daemon reads it, and refuses this value.
+        ('create_if_missing=x', '', '7.9', False),
+        ('create_if_missing=0', '', '7.9', True),
         ('foo=1', 'foo=1;', '6.8', True),
         ('foo=1', 'foo=2', '6.8', False),
         ('a=1,,', 'a=1', '6.8', False),
