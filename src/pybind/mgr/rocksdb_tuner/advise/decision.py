@@ -55,8 +55,12 @@ def decide(
     ``findings``: the worst first. ``wait``: why any change has to wait.
     """
     osds = {osd.info.osd_id for osd in group.osds}
-    with_remedy = {name for name, known in conditions().items() if known.do}
-    remedies = [f for f in findings if f.finding_id in with_remedy and osds.intersection(f.osds)]
+    remedies = [
+        finding
+        for finding in findings
+        for known in [conditions().get(finding.finding_id)]
+        if known is not None and known.do and osds.intersection(finding.osds)
+    ]
     advised = sorted(assessment.recommendations, key=lambda r: _PRIORITIES.index(r.priority))
     urgent = [r.decision for r in advised if r.priority is Priority.NOW]
     ranked = (
