@@ -157,7 +157,7 @@ def test_every_metric_that_the_page_names_is_served() -> None:
     listed = re.findall(r'^(``[a-z_…`, ]+``)$', pages()['prometheus'], re.MULTILINE)
     named = {name for line in listed for name in re.findall(r'``([a-z_…]+)``', line)}
     sources = ''.join(path.read_text(encoding='utf-8') for path in METRICS.glob('*.py'))
-    served = re.findall(r"'([a-z][a-z_]+)'", sources)
+    served = re.findall(r"'([a-z][a-z_]+)'", sources.replace('{kind}', 'rollout'))
     assert {'mode', 'osd_info', 'rollout_…_timestamp_seconds'} <= named
     for name in named:
         pattern = re.compile(name.replace('…', '[a-z_]+'))
