@@ -41,54 +41,39 @@ def test_every_number_is_short(formatter: Callable[[Optional[float]], str], valu
     assert 1 <= len(formatter(value)) <= 20
 
 
-@pytest.mark.parametrize(
-    ('value', 'text'),
-    [
-        (0, '0 B'),
-        (512, '512 B'),
-        (1023, '1023 B'),
-        (1024, '1 KiB'),
-        (1536, '1.5 KiB'),
-        (1024**2 - 1, '1.0 MiB'),
-        (60 * 1024**3, '60 GiB'),
-        (3435973836, '3.2 GiB'),
-    ],
-)
-def test_bytes_are_binary_with_two_digits(value: float, text: str) -> None:
-    assert units.format_bytes(value) == text
+EXAMPLES: dict[Callable[[Optional[float]], str], dict[float, str]] = {
+    units.format_bytes: {
+        0: '0 B',
+        512: '512 B',
+        1023: '1023 B',
+        1024: '1 KiB',
+        1536: '1.5 KiB',
+        1024**2 - 1: '1.0 MiB',
+        60 * 1024**3: '60 GiB',
+        3435973836: '3.2 GiB',
+    },
+    units.format_ms: {0.4216: '0.42 ms', 12.34: '12 ms', 999.6: '1.0 s', 0.00001: '<0.001 ms'},
+    units.format_percent: {0.873: '87%', 0.004: '0.4%', 0.0001: '<0.1%', 0.999: '100%'},
+    units.format_duration: {
+        0.25: '0.2s',
+        59.6: '60s',
+        119: '119s',
+        300: '5m',
+        7500: '2h 5m',
+        86400 * 4 + 3 * 3600: '4d 3h',
+        86400 * 40: '40d',
+        1e300: '1e+295d',
+        -2: '0s',
+    },
+}
 
 
-@pytest.mark.parametrize(
-    ('value_ms', 'text'),
-    [(0.4216, '0.42 ms'), (12.34, '12 ms'), (999.6, '1.0 s'), (0.00001, '<0.001 ms')],
-)
-def test_latency_unit_depends_on_its_size(value_ms: float, text: str) -> None:
-    assert units.format_ms(value_ms) == text
-
-
-@pytest.mark.parametrize(
-    ('ratio', 'text'), [(0.873, '87%'), (0.004, '0.4%'), (0.0001, '<0.1%'), (0.999, '100%')]
-)
-def test_small_shares_are_not_rounded_to_zero(ratio: float, text: str) -> None:
-    assert units.format_percent(ratio) == text
-
-
-@pytest.mark.parametrize(
-    ('seconds', 'text'),
-    [
-        (0.25, '0.2s'),
-        (59.6, '60s'),
-        (119, '119s'),
-        (300, '5m'),
-        (7500, '2h 5m'),
-        (86400 * 4 + 3 * 3600, '4d 3h'),
-        (86400 * 40, '40d'),
-        (1e300, '1e+295d'),
-        (-2, '0s'),
-    ],
-)
-def test_durations_have_at_most_two_units(seconds: float, text: str) -> None:
-    assert units.format_duration(seconds) == text
+@pytest.mark.parametrize('formatter', EXAMPLES)
+def test_numbers_have_two_digits_and_the_unit_of_their_size(
+    formatter: Callable[[Optional[float]], str],
+) -> None:
+    """No small share is rounded to zero, and no duration has more than two units."""
+    assert {value: formatter(value) for value in EXAMPLES[formatter]} == EXAMPLES[formatter]
 
 
 def test_used_space_shows_its_limit_only_if_there_is_one() -> None:
@@ -113,11 +98,8 @@ def test_effect_has_its_interval() -> None:
 def test_times_are_iso_8601_in_utc() -> None:
     assert units.format_time(1_770_000_000.9) == '2026-02-02T02:40:00Z'
     assert units.format_time(-56_107_088_826.0) == '0192-01-14T09:32:54Z'
-
-
-@pytest.mark.parametrize('time_s', [None, math.nan, 1e300, -1e300])
-def test_missing_time_is_none(time_s: Optional[float]) -> None:
-    assert units.format_time(time_s) is None
+    missing = (None, math.nan, 1e300, -1e300)
+    assert list(map(units.format_time, missing)) == [None] * 4
 
 
 def test_ids_are_ranges() -> None:
