@@ -13,7 +13,7 @@ from manual.pages import CHECKOUT, DOC, MANUAL
 
 DEV = DOC / 'dev/rocksdb_tuner'
 MODULE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
-LINES_MAX = {'architecture.rst': 250, 'operations.rst': 151}
+LINES_MAX = {'architecture.rst': 250, 'operations.rst': 150}
 DOCUMENTS = (
     *sorted(DEV.glob('*.rst')),
     *(CHECKOUT / name for name in ('README.md', 'CONTRIBUTING.md', 'CHANGELOG.md')),
