@@ -37,6 +37,7 @@ RocksDB Tuner
    dev/rocksdb_tuner/architecture
    dev/rocksdb_tuner/operations
    dev/rocksdb_tuner/measurements
+   dev/rocksdb_tuner/claims
 """
 
 
