@@ -9,13 +9,12 @@ import pytest
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.experiment.announce import why_failed, why_waiting
-from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
+from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
     OsdStep,
-    RolloutState,
 )
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
 from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
@@ -206,51 +205,36 @@ def test_nothing_is_measured_while_results_cannot_be_stored(run: ExperimentRun) 
 GATE_S = 1800.0
 
 
-@pytest.fixture
-def in_leg(run: ExperimentRun) -> ExperimentState:
-    """While the first OSD restarts."""
+def test_experiment_that_waits_raises_an_alarm_if_its_operator_is_needed(
+    run: ExperimentRun,
+) -> None:
+    """An OSD in the middle of its change after ten minutes, a gate after half an hour."""
     run.begin()
     state = run.come_to(lambda state: state.leg is not None and state.leg.in_flight is not None)
-    return replace(state, paused_reason='osd.0 is down')
-
-
-def leg_of(state: ExperimentState) -> RolloutState:
-    assert state.leg is not None
-    return state.leg
-
-
-def test_progressing_experiment_raises_no_alarm(in_leg: ExperimentState) -> None:
-    assert why_waiting(replace(in_leg, paused_reason=None), 1e6) is None
-
-
-def test_osd_in_a_mixed_state_raises_an_alarm_after_ten_minutes(in_leg: ExperimentState) -> None:
-    assert why_waiting(in_leg, 599.0) is None
-    assert why_waiting(in_leg, 600.0) == 'osd.0 is down'
-
-
-def test_failing_actions_raise_an_alarm_at_once(in_leg: ExperimentState) -> None:
-    failing = replace(in_leg, leg=replace(leg_of(in_leg), errors=1))
-    assert why_waiting(failing, 0.0) == 'osd.0 is down'
-
-
-def test_pause_raises_an_alarm_only_with_a_failed_osd(in_leg: ExperimentState) -> None:
-    paused = replace(in_leg, paused_by='client.a')
-    assert why_waiting(paused, 1e6) is None
-    recovering = replace(paused, leg=replace(leg_of(in_leg), direction=Direction.RECOVER))
-    assert why_waiting(recovering, 1e6) == 'osd.0 is down'
-
-
-def test_persistently_closed_gate_raises_an_alarm(in_leg: ExperimentState) -> None:
-    leg = leg_of(in_leg)
-    pending = tuple(replace(osd, step=OsdStep.PENDING) for osd in leg.osds)
-    waiting = replace(in_leg, leg=replace(leg, osds=pending))
-    assert why_waiting(waiting, GATE_S - 1) is None
-    reported = why_waiting(waiting, GATE_S) or ''
-    assert '"ceph rocksdb-tuner operation abort" ends the experiment' in reported
-    back = why_waiting(replace(waiting, stage=Stage.RESTORING), GATE_S) or ''
-    assert 'abort' not in back
-    between = replace(waiting, leg=None)
-    assert why_waiting(between, GATE_S) is not None
+    down = replace(state, paused_reason='osd.0 is down')
+    leg = down.leg
+    assert leg is not None
+    pending = replace(leg, osds=tuple(replace(osd, step=OsdStep.PENDING) for osd in leg.osds))
+    before = replace(down, leg=pending)
+    paused = replace(down, paused_by='client.a')
+    recovering = replace(paused, leg=replace(leg, direction=Direction.RECOVER))
+    may_abort = '"ceph rocksdb-tuner operation abort" ends the experiment'
+    for waiting, silent_s, after_s, aborts in (
+        (replace(down, paused_reason=None), 1e6, None, False),
+        (down, 599.0, 600.0, False),
+        # Its actions fail.
+        (replace(down, leg=replace(leg, errors=1)), None, 0.0, False),
+        (paused, 1e6, None, False),
+        (recovering, 599.0, 600.0, False),
+        (before, GATE_S - 1, GATE_S, True),
+        (replace(before, leg=None), GATE_S - 1, GATE_S, True),
+        (replace(before, stage=Stage.RESTORING), GATE_S - 1, GATE_S, False),
+    ):
+        assert silent_s is None or why_waiting(waiting, silent_s) is None
+        if after_s is not None:
+            alarm = why_waiting(waiting, after_s) or ''
+            assert alarm.startswith('osd.0 is down')
+            assert (may_abort in alarm) is aborts
 
 
 def test_failed_experiment_raises_an_alarm_and_a_finished_one_does_not(run: ExperimentRun) -> None:

@@ -11,7 +11,7 @@ from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
-from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster
 
 from .conftest import (
     SLOW,
@@ -114,20 +114,82 @@ def two_changed(state: ExperimentState) -> bool:
     return changing(state) and steps.count(OsdStep.VERIFIED) == 2
 
 
-@pytest.mark.parametrize('when', [two_changed, measuring, dropping])
-def test_osd_crash_ends_arm_and_experiment(
-    run: ExperimentRun, when: Callable[[ExperimentState], bool]
+def third_settles(state: ExperimentState) -> bool:
+    return two_changed(state) and at_step(state, OsdStep.SETTLING)
+
+
+def measured_once(state: ExperimentState) -> bool:
+    return measuring(state) and state.blocks > 0
+
+
+def by_hand(*osd_ids: int) -> Callable[[FakeCluster], None]:
+    def restarted(cluster: FakeCluster) -> None:
+        for n in osd_ids:
+            cluster.restart_by_hand(n)
+
+    return restarted
+
+
+CRASH = 'the process of osd.0 exited unexpectedly'
+PURGED = '{} was removed from the cluster'
+
+
+@pytest.mark.parametrize(
+    ('when', 'what', 'failure', 'arms', 'away'),
+    [
+        # While others are changed, while arms are measured, and while one is dropped.
+        *(
+            (when, lambda cluster: cluster.stop_osd(0), CRASH, ['fast'], ())
+            for when in (two_changed, measuring, dropping)
+        ),
+        # All OSDs of the arm together, but none outside of it: no host was rebooted.
+        (
+            measuring,
+            by_hand(0, 3),
+            'the process of osd.0, osd.3 exited unexpectedly',
+            ['fast'],
+            (),
+        ),
+        # The reboot of a host; while others are changed, osd.0 has its arm and osd.2 settles.
+        (measured_once, by_hand(3, 4, 5), 'osd.3 restarted together with other OSDs', [], ()),
+        (third_settles, by_hand(0, 1, 2, 7, 8), 'osd.0', [], ()),
+        # An OSD of an arm as well as a control: the plan no longer matches the cluster.
+        (measuring, lambda cluster: cluster.purge(3), PURGED.format('osd.3'), [], ()),
+        (measuring, lambda cluster: cluster.purge(7), PURGED.format('osd.7'), [], ()),
+        (
+            measuring,
+            lambda cluster: cluster.recreate(3),
+            'osd.3 was removed and recreated',
+            [],
+            (3,),
+        ),
+        # Awaited first.
+        (measuring, lambda cluster: cluster.mark_out(7), 'osd.7 is down and out', [], (7,)),
+    ],
+)
+def test_what_happens_to_an_osd_ends_the_experiment(
+    run: ExperimentRun,
+    when: Callable[[ExperimentState], bool],
+    what: Callable[[FakeCluster], None],
+    failure: str,
+    arms: list[str],
+    away: tuple[int, ...],
 ) -> None:
-    """While others are changed, while arms are measured, and while one is dropped."""
-    run.clients.factors = {SLOW: 3.0}
-    run.begin(plan(blocks=12, min_effect=0.001))
+    """A crash is told from a reboot and from an OSD that left; the others are restored."""
+    if when is dropping:
+        run.clients.factors = {SLOW: 3.0}
+    run.begin(plan(blocks=12, min_effect=0.0001))
     run.come_to(when)
     run.tick()
-    run.cluster.stop_osd(0)
+    what(run.cluster)
     state = run.finish()
-    assert (state.outcome, crashed(state)) == (Outcome.FAILED, ['fast'])
-    assert state.failure == 'the process of osd.0 exited unexpectedly'
-    assert restored(run)
+    assert (state.outcome, crashed(state)) == (Outcome.FAILED, arms)
+    assert (state.failure or '').startswith(failure)
+    found = state.conclusion
+    assert (found is not None and found.answer is Answer.FAILED) == bool(arms)
+    assert found is None or found.winner is None
+    assert run.cluster.entries_of() == {}
+    assert restored(run, *away)
 
 
 def test_osd_that_does_not_start_ends_arm_and_experiment(run: ExperimentRun) -> None:
@@ -141,20 +203,6 @@ def test_osd_that_does_not_start_ends_arm_and_experiment(run: ExperimentRun) -> 
     assert restored(run)
 
 
-def test_arm_whose_osds_all_crash_at_once_does_not_win(run: ExperimentRun) -> None:
-    """They restarted together, but with no OSD outside their arm: no host was rebooted."""
-    run.begin(plan(blocks=9))
-    run.come_to(measuring)
-    run.tick()
-    for n in run.now.arms[0].osds:
-        run.cluster.restart_by_hand(n)
-    state = run.finish()
-    assert (state.outcome, crashed(state)) == (Outcome.FAILED, ['fast'])
-    assert state.conclusion is not None
-    assert (state.conclusion.answer, state.conclusion.winner) == (Answer.FAILED, None)
-    assert restored(run)
-
-
 def test_osd_without_effect_ends_the_experiment_and_is_no_crash(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(lambda state: at_step(state, OsdStep.RESTARTING))
@@ -164,34 +212,6 @@ def test_osd_without_effect_ends_the_experiment_and_is_no_crash(run: ExperimentR
     state = run.finish()
     assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
     assert 'without effect' in (state.failure or '')
-
-
-def test_host_reboot_ends_the_experiment_and_is_no_crash(run: ExperimentRun) -> None:
-    run.begin(plan(blocks=6, min_effect=0.0001))
-    run.come_to(lambda state: measuring(state) and state.blocks > 0)
-    for n in (3, 4, 5):
-        run.cluster.restart_by_hand(n)
-    state = run.finish()
-    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
-    assert state.failure == 'osd.3 restarted together with other OSDs'
-    assert restored(run)
-
-
-def test_host_reboot_during_changes_of_others_is_no_crash(run: ExperimentRun) -> None:
-    run.begin(plan(blocks=2, min_effect=0.0001))
-    run.come_to(
-        lambda state: (
-            state.leg is not None
-            and [o.step for o in state.leg.osds].count(OsdStep.VERIFIED) == 2
-            and at_step(state, OsdStep.SETTLING)
-        )
-    )
-    # osd.0 has its arm already, osd.2 settles.
-    for n in (0, 1, 2, 7, 8):
-        run.cluster.restart_by_hand(n)
-    state = run.finish()
-    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
-    assert restored(run)
 
 
 def test_upgrade_during_an_experiment_ends_it(run: ExperimentRun) -> None:
@@ -231,42 +251,6 @@ def test_osd_with_options_from_another_source_ends_the_experiment(run: Experimen
     state = run.finish()
     assert state.outcome is Outcome.FAILED
     assert f'osd.{second} comes from its ceph.conf' in (state.failure or '')
-
-
-# -- OSDs that leave
-
-
-@pytest.mark.parametrize('osd_id', [3, 7])
-def test_osd_that_is_removed_ends_the_experiment(run: ExperimentRun, osd_id: int) -> None:
-    """Of an arm as well as a control: the plan no longer matches the cluster."""
-    run.begin(plan(blocks=9, min_effect=0.0001))
-    run.come_to(measuring)
-    run.cluster.purge(osd_id)
-    state = run.finish()
-    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
-    assert state.failure == f'osd.{osd_id} was removed from the cluster'
-    assert f'osd.{osd_id}' not in run.cluster.entries_of()
-    assert restored(run)
-
-
-def test_recreated_osd_has_no_entry_of_an_arm(run: ExperimentRun) -> None:
-    run.begin(plan(blocks=9))
-    run.come_to(measuring)
-    run.cluster.recreate(3)
-    state = run.finish()
-    assert 'osd.3 was removed and recreated' in (state.failure or '')
-    assert (state.outcome, crashed(state)) == (Outcome.FAILED, [])
-    assert run.cluster.entries_of() == {}
-
-
-def test_control_down_and_out_is_awaited_and_then_ends_the_experiment(run: ExperimentRun) -> None:
-    run.begin(plan(blocks=9))
-    run.come_to(measuring)
-    run.cluster.mark_out(7)
-    run.come_to(lambda state: state.paused_reason == 'osd.7 is down')
-    state = run.finish()
-    assert state.failure == 'osd.7 is down and out'
-    assert restored(run, 7)
 
 
 def test_nothing_is_measured_while_an_osd_is_down_from_the_first_sample_on(
