@@ -10,7 +10,9 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 
 from harness.layout import CHECKOUT
 from rocksdb_tuner.mgr.adapter import TAB_FILES
@@ -117,6 +119,17 @@ def test_cephadm_mounts_every_installed_dashboard_file() -> None:
     assert {source for _, source, _ in mounts} == {'rocksdb_tuner', *TAB_FILES}
     assert [source for _, source, _ in mounts] == [target for _, _, target in mounts]
     assert len({folder for folder, _, _ in mounts}) == 1
+
+
+def test_rook_would_accept_the_patch() -> None:
+    """By the schema of its CephCluster, in which a misspelt field is refused."""
+    patch = yaml.safe_load((CHECKOUT / 'packaging/rook/cephcluster-patch.yaml').read_text())
+    schema = json.loads((CHECKOUT / 'qa/tests/data/rook-cephcluster.schema.json').read_text())
+    jsonschema.validate(patch, schema)
+    assert {'name': 'rocksdb_tuner', 'enabled': True} in patch['spec']['mgr']['modules']
+    patch['spec']['mgr']['module'] = patch['spec']['mgr'].pop('modules')
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(patch, schema)
 
 
 def test_only_files_of_an_older_version_are_removed(checkout: Path) -> None:
