@@ -42,7 +42,8 @@ class CephadmCluster(Cluster):
         return cephadm_image.Podman(Host())
 
     @property
-    def _container(self) -> str:
+    def container(self) -> str:
+        """The name of the host's container on the machine."""
         return f'ceph-qa-{self.record.fsid[:8]}'
 
     @property
@@ -63,7 +64,7 @@ class CephadmCluster(Cluster):
     ) -> Completed:
         """Run a command on the host, as root there."""
         return self.podman.run(
-            'exec', '-i', self._container, *argv, stdin=stdin, timeout_s=timeout_s, check=check
+            'exec', '-i', self.container, *argv, stdin=stdin, timeout_s=timeout_s, check=check
         )
 
     def shell(self, script: str, timeout_s: float = 120.0) -> str:
@@ -105,7 +106,7 @@ class CephadmCluster(Cluster):
         if self.record.spec.module:
             volumes.append(f'{self.record.spec.module}:{MODULE_DIR}:ro')
         self.podman.run(
-            'run', '-d', f'--name={self._container}', f'--hostname={HOST}', '--privileged',
+            'run', '-d', f'--name={self.container}', f'--hostname={HOST}', '--privileged',
             '--systemd=always', '--network=none', '--tmpfs=/run', '--pids-limit=0',
             *(f'--volume={volume}' for volume in volumes), image, '/sbin/init',
         )  # fmt: skip
@@ -148,7 +149,7 @@ class CephadmCluster(Cluster):
 
     def _link(self) -> None:
         """A veth pair between the machine and the host."""
-        inspected = self.podman.run('inspect', '-f', '{{.State.Pid}}', self._container)
+        inspected = self.podman.run('inspect', '-f', '{{.State.Pid}}', self.container)
         pid, inside, outside = inspected.stdout.strip(), 'eth0', self._link_name
         machine = Host()
         for command in (
@@ -222,19 +223,20 @@ class CephadmCluster(Cluster):
 
     def _apply(self, services: Sequence[Mapping[str, Any]]) -> None:
         text = '\n---\n'.join(map(json.dumps, services))
-        self._repeat('orch', 'apply', '-i', '-', stdin=text)
+        self.repeat('orch', 'apply', '-i', '-', stdin=text)
 
-    def _repeat(self, *words: str, stdin: str = '') -> None:
-        """A command that is refused for a while: managers have just started."""
+    def repeat(self, *words: str, stdin: str = '') -> str:
+        """The output of a command that is refused for a while: managers have just started."""
         last = ''
 
         def is_done() -> bool:
             nonlocal last
             done = self.client.run('ceph', *words, stdin=stdin, check=False)
-            last = done.stderr.strip()
+            last = done.stdout or done.stderr.strip()
             return done.returncode == 0
 
         wait_until(is_done, 120, f'ceph {" ".join(words)}', detail=lambda: last, poll_s=2)
+        return last
 
     def _all_up(self) -> bool:
         osds = self.ceph_json('osd', 'stat')
@@ -250,8 +252,8 @@ class CephadmCluster(Cluster):
         def ready() -> bool:
             return len(self.managers_with('rocksdb_tuner')) == mgrs and self._all_up()
 
-        wait_until(ready, 300, 'every manager has the module', poll_s=2)
-        self._repeat('mgr', 'module', 'enable', 'rocksdb_tuner')
+        wait_until(ready, 600, 'every manager has the module', poll_s=2)
+        self.repeat('mgr', 'module', 'enable', 'rocksdb_tuner')
         boot.wait_for_modules(self.client, self.record.spec)
 
     def managers_with(self, module: str) -> list[str]:
@@ -273,7 +275,7 @@ class CephadmCluster(Cluster):
 
     def _daemons(self) -> list[procs.DaemonProcess]:
         """The daemons' processes on the machine, in the control groups of the host's container."""
-        found = self.podman.run('inspect', '-f', '{{.Id}}', self._container, check=False)
+        found = self.podman.run('inspect', '-f', '{{.Id}}', self.container, check=False)
         identity = found.stdout.strip()
         return client_procs.find_contained(identity) if identity else []
 
@@ -291,7 +293,7 @@ class CephadmCluster(Cluster):
         self._stop_clients(CLIENT_TERM_TIMEOUT_S if graceful else 0.0)
         podman = self.podman
         if podman.host.has_program('podman'):
-            podman.run('rm', '-f', '-i', '-t', '0', '-v', self._container)
+            podman.run('rm', '-f', '-i', '-t', '0', '-v', self.container)
         for device in self._devices():
             podman.host.run(['losetup', '--detach', device])
         podman.host.run(['ip', 'link', 'delete', self._link_name], check=False)

@@ -43,7 +43,7 @@ IMAGES_BYTES = 4 << 30
 SHARED_STORE = '/var/lib/ceph-qa-images'
 #: Python 3.14 starts a ThreadPool's resource tracker with sys.executable, ceph-mgr: "orch set
 #: backend" would say "Module not found". Without device mapper there is no LVM, so OSDs are "raw"
-#: ones on loop devices.
+#: ones on loop devices. "cephadm shell" looks for the label.
 _CEPH = """\
 ARG CHROOT
 FROM ${CHROOT}
@@ -53,6 +53,7 @@ RUN apt-get update -qq && \
 RUN printf 'import multiprocessing\\nmultiprocessing.set_start_method("fork")\\n' \
  >> $(echo /etc/python3.*/sitecustomize.py)
 ENV CEPH_VOLUME_ALLOW_LOOP_DEVICES=1
+LABEL ceph=True
 """
 #: What ceph-mgr alone needs (releases.py), in its place: cephadm runs it by this name.
 _MGR = """\

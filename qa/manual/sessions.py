@@ -44,6 +44,12 @@ class Session:
         return _PLACEHOLDER.search(self.command) is not None
 
 
+def section(text: str, heading: str) -> str:
+    """What is under a heading of a page."""
+    after = re.split(rf'\n{heading}\n=+\n', text)[1]
+    return re.split(r'\n\S[^\n]*\n=+\n', after)[0]
+
+
 def sessions(page: str, text: str) -> Iterator[Session]:
     """All commands of a page, in its order."""
     lines = text.splitlines()

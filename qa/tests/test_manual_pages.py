@@ -8,7 +8,7 @@ import pytest
 
 from manual.commands import reference
 from manual.pages import CHECKOUT, DOC, MANUAL, REFERENCES, WORDS_MAX, pages, whole, words
-from manual.sessions import TOOL, Session, missing, sessions, unlike
+from manual.sessions import TOOL, Session, missing, section, sessions, unlike
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.command import INPUT
 from rocksdb_tuner.mgr.releases import CLICommand
@@ -172,7 +172,7 @@ ENABLE = 'ceph mgr module enable rocksdb_tuner'
 
 def commands_to_install(way: str) -> list[str]:
     """Those of its section, and of the one that comes first."""
-    text = re.split(r'\n\S[^\n]*\n=+\n', re.split(rf'\n{way}\n=+\n', INSTALLING)[1])[0]
+    text = section(INSTALLING, way)
     before = re.match(r'\nAfter `(.+)`_', text)
     own = (session.command for session in sessions('installing', text))
     return [*(commands_to_install(before[1]) if before else ()), *own]

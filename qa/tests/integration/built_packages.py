@@ -74,7 +74,8 @@ def build_image(
 ) -> None:
     """An image over another one, as the recipe says."""
     podman.run(
-        'build', '-q', '--network=host', '--isolation=chroot', f'--build-arg=CEPH_IMAGE={base}',
+        'build', '-q', '--layers=false', '--network=host', '--isolation=chroot',
+        f'--build-arg=CEPH_IMAGE={base}',
         '-f', str(context / recipe), '-t', name, str(context), timeout_s=300,
     )  # fmt: skip
 

@@ -13,44 +13,59 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from built_packages import build_image, build_pyz, digest, unpacked
 from harness import CephadmCluster, Cluster, ClusterSpec, Progress, cephadm_image
 from harness.client import wait_until
 from harness.layout import CHECKOUT
 from harness.workloads.overwriter import Overwriter
+from manual.pages import pages
+from manual.sessions import section, sessions
 from module_client import OPTION, ModuleClient
 
 pytestmark = [pytest.mark.integration, pytest.mark.cephadm]
 
-MANUAL = CHECKOUT / 'doc/mgr/rocksdb_tuner/installing.rst'
+PAGE = 'installing'
 SERVICE = 'osd.disks'
 ENDS = ('done', 'failed', 'rolled-back')
 #: A rollout in a minute, without a verdict: there is little to judge by.
 QUICK = {'sample_interval': '2', 'soak_min': '4', 'soak_max': '0', 'soak_inconclusive': 'promote'}
 IMAGE = 'localhost/ceph-rocksdb-tuner:test'
+UPGRADE_S = 900
+#: cephadm looks every minute, and redeploys one manager after the other: on a loaded machine late.
+REDEPLOY_S = 600
 
 
 @pytest.fixture(scope='module')
-def cluster() -> Iterator[CephadmCluster]:
-    spec = ClusterSpec(release='tentacle', cephadm=True, mgrs=2, module=None)
+def cluster(release: str) -> Iterator[CephadmCluster]:
+    spec = ClusterSpec(release=release, cephadm=True, mgrs=2, module=None)
     with Cluster.up(spec, tempfile.mkdtemp(prefix='tuner-cephadm-'), Progress()) as made:
         assert isinstance(made, CephadmCluster)
         yield made
+    made.podman.run('rmi', '--force', IMAGE, check=False)
+    made.podman.leave()
+
+
+class PatientClient(ModuleClient):
+    """Managers fail over here: one that has just become active refuses a question."""
+
+    def operation(self) -> Any:
+        assert isinstance(self.cluster, CephadmCluster)
+        words = ('rocksdb-tuner', 'operation', 'status', '--format', 'json')
+        return json.loads(self.cluster.repeat(*words))
 
 
 @pytest.fixture(scope='module')
 def tuner(cluster: CephadmCluster) -> ModuleClient:
-    return ModuleClient(cluster)
+    return PatientClient(cluster)
 
 
 def manual_commands(heading: str) -> list[str]:
     """The commands under a heading of the manual's page, in order."""
-    section = re.split(rf'\n{heading}\n=+\n', MANUAL.read_text())[1]
-    section = re.split(r'\n\S[^\n]*\n=+\n', section)[0]
-    prompts = re.findall(r'\.\. prompt:: bash #\n\n((?:[ ]+\S.*\n)+)', section)
-    return [line.strip() for prompt in prompts for line in prompt.splitlines()]
+    return [session.command for session in sessions(PAGE, section(pages()[PAGE], heading))]
 
 
 def specification(cluster: CephadmCluster, *, mounted: bool) -> str:
@@ -62,16 +77,7 @@ def specification(cluster: CephadmCluster, *, mounted: bool) -> str:
 
 
 def orch(cluster: CephadmCluster, *words: str, stdin: str = '') -> str:
-    """A command of the orchestrator, which a manager that has just started may refuse."""
-    last: list[str] = []
-
-    def done() -> bool:
-        answer = cluster.client.run('ceph', 'orch', *words, stdin=stdin, check=False)
-        last.append(answer.stdout or answer.stderr)
-        return answer.returncode == 0
-
-    wait_until(done, 120, f'ceph orch {" ".join(words)}', detail=lambda: last[-1], poll_s=2)
-    return last[-1]
+    return cluster.repeat('orch', *words, stdin=stdin)
 
 
 def started(cluster: CephadmCluster, kind: str) -> dict[str, str]:
@@ -87,7 +93,9 @@ def stale_rollout(tuner: ModuleClient) -> str:
     """A string that gives way to the default runs everywhere; the id of what replaces it."""
     for name, value in QUICK.items():
         tuner.cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
-    tuner.cluster.ceph('config', 'set', 'osd', OPTION, tuner.stale_override('tentacle'))
+    tuner.cluster.ceph(
+        'config', 'set', 'osd', OPTION, tuner.stale_override(tuner.cluster.release.name)
+    )
     cluster = tuner.cluster
     assert isinstance(cluster, CephadmCluster)
     for osd, nonce in sorted(tuner.nonces().items()):
@@ -110,6 +118,27 @@ def waits_for(tuner: ModuleClient, text: str, timeout_s: float = 120) -> str:
         return reason if text in reason else None
 
     return str(tuner.wait_for(found, timeout_s, f'it waits: {text}'))
+
+
+def test_one_file_collects_and_reports_on_a_host_that_has_only_cephadm(
+    cluster: CephadmCluster, tmp_path: Path
+) -> None:
+    """The host has neither Ceph nor anything of Python but its own; the decision comes first."""
+    begin_s = time.monotonic()
+    pyz = tmp_path / 'rocksdb-tuner.pyz'
+    build_pyz(pyz)
+    cluster.podman.run('cp', str(pyz), f'{cluster.container}:/root/rocksdb-tuner.pyz')
+    assert cluster.on_host('which', 'ceph', check=False).returncode != 0
+    program = ('python3', '/root/rocksdb-tuner.pyz')
+    collect = ('collect', '--interval', '5', '--osds', '0', '--out', '/root/cluster')
+    done = cluster.on_host(*program, *collect, timeout_s=900)
+    assert 'using: cephadm shell -- ceph\n' in done.stderr
+    assert 'missing' not in done.stderr
+    report = cluster.on_host(*program, 'report', '/root/cluster').stdout
+    print(f'from nothing to the first decision of one file: {time.monotonic() - begin_s:.0f} s')
+    assert report.splitlines()[3].lstrip().startswith('Do:'), report
+    cluster.on_host(*program, 'report', '/root/cluster', '--html', '/root/report.html')
+    assert '<html' in cluster.shell('head -c 400 /root/report.html')
 
 
 def test_mounted_as_the_manual_says_it_answers(
@@ -216,7 +245,9 @@ def test_rollout_goes_on_while_both_managers_are_redeployed(
         for name in (standby, active):
             orch(cluster, 'daemon', 'redeploy', f'mgr.{name}')
         wait_until(
-            lambda: cluster.ceph_json('mgr', 'stat')['active_name'] == standby, 180, 'a failover'
+            lambda: cluster.ceph_json('mgr', 'stat')['active_name'] == standby,
+            REDEPLOY_S,
+            'a failover',
         )
         state = tuner.wait_for_phase(*ENDS, timeout_s=600)
     finally:
@@ -239,7 +270,7 @@ def test_restart_queued_by_a_paused_cephadm_is_awaited_and_rolled_back(
     assert tuner.nonces() == nonces
     orch(cluster, 'resume')
     assert tuner.wait_for_phase(*ENDS, timeout_s=400)['phase'] == 'done'
-    override = tuner.stale_override('tentacle')
+    override = tuner.stale_override(tuner.cluster.release.name)
     tuner.plain('rollback')
     assert tuner.wait_for_phase('rolled-back', 'failed', timeout_s=400)['phase'] == 'rolled-back'
     assert tuner.entries() == [('osd', '', override)]
@@ -270,47 +301,34 @@ def test_osd_that_cephadm_cannot_start_is_put_back(
     cluster.ceph('config', 'rm', 'osd', OPTION)
 
 
+def wait_for_upgrade(cluster: CephadmCluster) -> None:
+    wait_until(
+        lambda: 'no upgrades in progress' in orch(cluster, 'upgrade', 'status'), UPGRADE_S,
+        'the end of the upgrade', detail=lambda: orch(cluster, 'upgrade', 'status'), poll_s=2,
+    )  # fmt: skip
+
+
 def test_uninstalled_from_the_mounts_it_comes_by_image_and_only_managers_restart(
-    cluster: CephadmCluster, tuner: ModuleClient
+    cluster: CephadmCluster, tuner: ModuleClient, tmp_path: Path
 ) -> None:
     """The other way of the manual: the image is built of the one that the cluster runs."""
     cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
     orch(cluster, 'apply', '-i', '-', stdin=specification(cluster, mounted=False))
-    wait_until(lambda: cluster.managers_with('rocksdb_tuner') == [], 240, 'managers without mounts')
-    podman = cluster.podman
-    base = podman.run(
-        'image',
-        'inspect',
-        '-f',
-        '{{index .RepoDigests 0}}',
-        cephadm_image.ceph_image(cluster.release),
-    ).stdout.strip()
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(['make', '-s', 'dist'], cwd=CHECKOUT, check=True)
-        (tarball,) = (CHECKOUT / 'build/packages').glob('ceph-rocksdb-tuner-*.tar.gz')
-        subprocess.run(['tar', '-xzf', str(tarball), '-C', folder], check=True)
-        context = Path(folder, tarball.name.removesuffix('.tar.gz'))
-        podman.run(
-            'build', '-q', '--network=host', '--isolation=chroot', f'--build-arg=CEPH_IMAGE={base}',
-            '-f', str(context / 'packaging/image/Containerfile'), '-t', IMAGE, str(context),
-            timeout_s=300,
-        )  # fmt: skip
-    try:
-        upgrade = next(
-            c
-            for c in manual_commands('cephadm, by image')
-            if c.startswith('ceph orch upgrade start')
-        )
-        osds = started(cluster, 'osd')
-        orch(cluster, *re.sub(r'<\S+>', IMAGE, upgrade).split()[2:])
-        wait_until(
-            lambda: len(cluster.managers_with('rocksdb_tuner')) == 2, 400, 'managers of the image'
-        )
-        wait_until(
-            lambda: 'no upgrades in progress' in orch(cluster, 'upgrade', 'status'), 400, 'the end'
-        )
-        cluster.enable_module()
-        tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 120, 'samples of all OSDs')
-        assert started(cluster, 'osd') == osds
-    finally:
-        podman.run('untag', IMAGE, check=False)
+    wait_until(
+        lambda: cluster.managers_with('rocksdb_tuner') == [], REDEPLOY_S, 'managers without mounts'
+    )
+    base = digest(cluster.podman, cephadm_image.ceph_image(cluster.release))
+    build_image(cluster.podman, unpacked(tmp_path), base, IMAGE)
+    command, enable = manual_commands('cephadm, by image')
+    osds = started(cluster, 'osd')
+    orch(cluster, *re.sub(r'<registry>\S+', IMAGE, command).split()[2:])
+    wait_until(
+        lambda: len(cluster.managers_with('rocksdb_tuner')) == 2,
+        REDEPLOY_S,
+        'managers of the image',
+    )
+    wait_for_upgrade(cluster)
+    assert enable == 'ceph mgr module enable rocksdb_tuner'
+    cluster.enable_module()
+    tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 120, 'samples of all OSDs')
+    assert started(cluster, 'osd') == osds
