@@ -32,7 +32,7 @@ AXE := build/axe.min.js
 TAB_BYTES_MAX := 57344
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check chaos fuzz check-releases check-faults check-cephadm lint mypy test coverage integration faults-short dashboard smoke \
+.PHONY: help demo check chaos fuzz check-releases check-faults check-cephadm lint mypy test coverage integration rollouts dashboard smoke \
   campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench results answers golden mixin size manual doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm pyz packages-check quick-start pictures clean
 
@@ -43,7 +43,7 @@ help:
 	@echo 'make coverage  unit tests with coverage, by package'
 	@echo 'make check    all tests: lint, mypy, unit, integration and short fault tests on real Pacific'
 	@echo '              clusters, and smoke tests on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | chaos | integration | faults-short | campaign | restarts | experiment |'
+	@echo 'make lint | mypy | chaos | integration | rollouts | campaign | restarts | experiment |'
 	@echo '     dashboard | smoke | advice | oracle   one part of the tests'
 	@echo 'make fuzz     hostile input for ROCKSDB_TUNER_FUZZ_SECONDS (600)'
 	@echo 'make check-releases   all tests on real clusters of Pacific, Reef and Tentacle, and 3000 new'
@@ -109,11 +109,11 @@ check: $(TOX)
 	/usr/bin/python3 qa/coverage_bars.py || exit; \
 	{ $(TOX) run -e harness && nice -n 19 $(TOX) run -e chaos,fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
-	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke; \
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,rollouts,dashboard,smoke; \
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,campaign,restarts,experiment,experiment-reef,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
+	$(TOX) run -e integration,rollouts,campaign,restarts,experiment,experiment-reef,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
 check-faults: $(TOX)
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e faults,faults-reef,faults-tentacle
@@ -121,7 +121,7 @@ check-faults: $(TOX)
 check-cephadm: $(TOX)
 	$(TOX) run -e cephadm
 
-lint mypy chaos integration faults-short dashboard smoke campaign restarts experiment advice oracle: $(TOX)
+lint mypy chaos integration rollouts dashboard smoke campaign restarts experiment advice oracle: $(TOX)
 	$(TOX) run -e $@
 
 mutation: $(TOX)

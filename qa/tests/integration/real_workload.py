@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Callable
 from typing import Any
 
 from harness import Cluster
@@ -35,8 +36,18 @@ def ended(client: subprocess.Popen[str], within_s: float = 120) -> Any:
     return json.loads(output)
 
 
-def recognized_during(tuner: ModuleClient, name: str, expected: str, seconds: int) -> Any:
-    """Run a client; the module must classify it as ``expected`` within 60 s of its start."""
+def recognized_during(
+    tuner: ModuleClient,
+    name: str,
+    expected: str,
+    seconds: int,
+    then: Callable[[], object] = lambda: None,
+) -> Any:
+    """Run a client; the module must classify it as ``expected`` within 60 s of its start.
+
+    ``then`` is done while the client still runs: what it reads back at the end is another load.
+    Returns the OSDs as the module shows them.
+    """
     client = run_workload(tuner.cluster, name, seconds)
     try:
         started_s = time.monotonic()
@@ -51,6 +62,7 @@ def recognized_during(tuner: ModuleClient, name: str, expected: str, seconds: in
         seen = tuner.wait_for(recognized, 60, f'{name} recognized as {expected}')
         print(f'{name}: {expected} after {time.monotonic() - started_s:.0f} s: {seen}')
         osds = tuner.osds()
+        then()
         report = ended(client)
         assert report['errors'] == 0
         assert report['ops'] > 0

@@ -20,7 +20,7 @@ from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognized_during
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.rollouts]
 
 GROUP = 'osd/class:ssd'
 #: No OSD starts with an entry for its class, so the setting of a whole cluster goes here.
@@ -42,7 +42,9 @@ def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-')
     spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as cluster:
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        # Rollouts wait for reports and samples
+        cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '2')
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/restart_timeout', '30')
         # Most of these rollouts run without clients: there would be nothing to judge by.
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
@@ -111,8 +113,16 @@ def test_s3_puts_are_classified_as_rgw_metadata(tuner: ModuleClient) -> None:
     recognized_during(tuner, 's3-put', 'rgw-metadata', 45)
 
 
-def test_rbd_writes_are_classified_and_measured(tuner: ModuleClient) -> None:
-    osds = recognized_during(tuner, 'rbd-randwrite', 'rbd-small-write', 60)
+def test_rbd_writes_are_classified_and_measured(tuner: ModuleClient, release: str) -> None:
+    """Meanwhile the unsuitable default of Pacific is found, and no fault of others."""
+
+    def advised() -> None:
+        if release == 'pacific':
+            assert tuner.wait_for_recommendation('set-profile', timeout_s=60)['who'] == ALL
+        else:
+            assert tuner.recommendations() == []
+
+    osds = recognized_during(tuner, 'rbd-randwrite', 'rbd-small-write', 90, advised)
     assert len(osds) == 3
     for osd in osds:
         assert osd['up'] is True
@@ -128,16 +138,6 @@ def test_rbd_writes_are_classified_and_measured(tuner: ModuleClient) -> None:
 
 def test_status_shows_the_cost_of_a_tick(tuner: ModuleClient) -> None:
     assert tuner.status()['sampling']['tick_ms'] > 0
-
-
-def test_better_profile_is_recommended_after_load_on_an_unsuitable_default(
-    tuner: ModuleClient, release: str
-) -> None:
-    if release == 'pacific':
-        assert tuner.wait_for_recommendation('set-profile', timeout_s=90)['who'] == ALL
-    else:
-        time.sleep(30)
-        assert tuner.recommendations() == []
 
 
 def test_recommendation_shows_all_parts(tuner: ModuleClient, change: Change) -> None:
