@@ -1,7 +1,7 @@
 """Measure, classify, recommend, apply, verify: on a real cluster, with real clients.
 
 The first act tunes OSDs that run their release's default, under RBD writes. The second one finds
-and replaces a stale option string under S3 puts (demo_stale.py). The decision that is left comes
+and replaces a stale option string while they go on (demo_stale.py). The decision that is left comes
 last.
 
 Exits with 0 only if every step did what it claims: the workloads were recognized, the changes were
@@ -213,7 +213,7 @@ def main(argv: list[str] | None = None) -> int:
     cluster: Cluster | None = None
     try:
         with interruptible():
-            spec = ClusterSpec(osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
+            spec = ClusterSpec(osds=3, mgrs=2, osd_conf=DEFAULT_MEMORY)
             cluster = Cluster.up(spec, arguments.dir, progress)
             shown = run_acts(cluster, progress, arguments.seconds, arguments.act)
     except (DemoError, HarnessError) as error:

@@ -30,8 +30,10 @@ STALE = (
     'level0_file_num_compaction_trigger=2'
 )
 FINDING = 'unwise-options'
-LOAD = ('s3-put', '--seconds', '1200')
-SOAK_S = 60
+#: A part of what the OSDs could do: they restart in seconds, and have something to be judged by.
+LOAD = ('rbd-randwrite', '--seconds', '1200', '--rate-iops', '400')
+#: The shortest soak with enough spans for a verdict: eight of 10 s.
+SOAK_S = 80
 #: The signal that has to gain, and by how many percent.
 SIGNAL, LEAST_GAIN = 'db_bytes_per_txn', 20.0
 ANSWER_TIMEOUT_S = 180.0
@@ -77,7 +79,7 @@ class StaleString:
 
     @contextmanager
     def _client(self) -> Iterator[None]:
-        self.console.heading('Under load: S3, small objects')
+        self.console.heading('Under load: RBD, 4 KiB random writes')
         command = ['/usr/bin/python3', str(QA / 'workload'), *LOAD]
         command += ['--dir', str(self.console.cluster.dir)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as client:
