@@ -194,13 +194,11 @@ def infeasible(case: Case, text: str, base: str) -> tuple[str, ...]:
     before, after = trees(base, text, case.situation)
     if found or after is None:
         return tuple(dict.fromkeys(found)) or ('It cannot be modeled.',)
-    broken, situation = case.broken(base), case.situation
+    situation = case.situation
     found += [
         problem.message
         for rule, problem in case.broken(text).items()
-        if before is None
-        or rule not in broken
-        or _DEMANDS[rule](after, situation) > _DEMANDS[rule](before, situation)
+        if before is None or _DEMANDS[rule](after, situation) > _DEMANDS[rule](before, situation)
     ]
     if before is not None and _holds_data(before) and _holds_data(after) is False:
         found.append('A level that is on the DB device now would no longer fit.')

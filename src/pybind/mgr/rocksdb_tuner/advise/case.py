@@ -171,21 +171,11 @@ class Case:
         cluster = ClusterFacts(tuple(self.osds), ())
         for name in ('unoptimised-build', 'deferred-write-regression'):
             for found in conditions()[name].evaluate(cluster):
-                return Reason(
-                    f'{found.summary}: no option string helps. {found.remedy}', found.source
-                )
+                return Reason.of('no-string-helps', found=found)
         if self.storage is Storage.HDD:
-            return Reason(
-                'Their RocksDB is on hard disks: each commit waits for a disk, whatever the '
-                'options. Only a DB device on flash helps.',
-                'https://docs.ceph.com/en/latest/rados/configuration/bluestore-config-ref/',
-            )
+            return Reason.of('on-hard-disks')
         if cores is not None and few_cores(cores):
-            return Reason(
-                f'An OSD has {format_plural(cores, "core")}: with 2 cores all tuned profiles were '
-                'about as fast as the default, and slower at listing buckets.',
-                'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, The Effects of Limiting CPU',
-            )
+            return Reason.of('few-cores', cores=format_plural(cores, 'core'))
         return None
 
     @cached_property

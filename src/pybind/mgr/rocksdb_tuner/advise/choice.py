@@ -17,7 +17,7 @@ from .profiles import Profile
 from .records import Reason
 from .strings import recognize, safe_to_apply, suits
 from .weighing import OptionCandidate, Origin
-from .whatif.derive import Choice, derive
+from .whatif.derive import Derivation, derive
 
 
 class Target(NamedTuple):
@@ -40,24 +40,19 @@ _SIZES = (
     'max_bytes_for_level_multiplier',
 )
 _EXPLAINED = ('max_total_wal_size', 'write_buffer_size', 'min_write_buffer_number_to_merge')
-_DERIVE = 'ceph rocksdb-tuner profile derive'
 
 
 def target_of(case: Case, chosen: OptionCandidate) -> Target:
     """A candidate with the reasons for it."""
     if chosen.origin is Origin.DERIVED:
-        why = Reason(
-            'No published profile fits these OSDs as well as an option string derived from the '
-            'same goals, which was not tested as a whole.',
-            _DERIVE,
-        )
-        return _derived(case, why)
+        return _derived(case, Reason.of('derived'))
     found = _known(case, chosen.options)
     if chosen.profile is None or case.writer is None:
         return found
     suitability = suits(chosen.profile, case.writer.workload_class, case.release)
     texts = suitability.reasons if suitability else ()
-    return found._replace(reasons=tuple(Reason(text, chosen.profile.source) for text in texts))
+    reasons = tuple(Reason.of('suits', text=text, profile=chosen.profile) for text in texts)
+    return found._replace(reasons=reasons)
 
 
 def default_target(case: Case) -> Target:
@@ -83,32 +78,23 @@ def fixed(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
             # What else is in the string may be as good as any other.
             return None
     successor = _known(case, successor_of(case.release))
-    name = successor.profile.title if successor.profile else 'The default of later releases'
-    why = Reason(
-        f'{name} would not fit these OSDs, so an option string derived from the same goals is '
-        'proposed, which was not tested as a whole.',
-        _DERIVE,
-    )
-    for target in (successor, _derived(case, why), default_target(case)):
-        if _fits(case, target.options):
+    title = successor.profile.title if successor.profile else 'The default of later releases'
+    derived = _derived(case, Reason.of('successor-misfits', title=title))
+    for target in (successor, derived, default_target(case)):
+        unlike = not case.alike(target.options, case.running) and not case.misfits(target.options)
+        if unlike and not infeasible(case, target.options, case.running):
             return target
     return None if names == {Name.MISFIT} else successor
 
 
-def _fits(case: Case, text: str) -> bool:
-    if case.alike(text, case.running) or case.misfits(text):
-        return False
-    return not infeasible(case, text, case.running)
-
-
 def _derived(case: Case, why: Reason) -> Target:
     found = derive(case.situation)
-    choices = {choice.option: choice for choice in found.choices}
-    return _known(case, found.options, why, *(_why(choices[name]) for name in _EXPLAINED))
+    return _known(case, found.options, why, *_of_sizes(found))
 
 
-def _why(choice: Choice) -> Reason:
-    return Reason(f'{choice.option}={choice.value}: {choice.why}', choice.source)
+def _of_sizes(found: Derivation) -> tuple[Reason, ...]:
+    chosen = {choice.option: choice for choice in found.choices}
+    return tuple(Reason.of('derived-option', choice=chosen[name]) for name in _EXPLAINED)
 
 
 def _resized(case: Case) -> Optional[Target]:
@@ -118,17 +104,10 @@ def _resized(case: Case) -> Optional[Target]:
     """
     if recognize(case.running, case.release) is not None:
         return None
-    goals = {choice.option: choice for choice in derive(case.situation).choices}
-    sizes: dict[str, Optional[str]] = {
-        name: goals[name].value if name in goals else None for name in _SIZES
-    }
-    why = Reason(
-        'Only sizes change, to values derived from the published goals for these OSDs; all other '
-        'options stay.',
-        _DERIVE,
-    )
-    whys = tuple(_why(goals[name]) for name in _EXPLAINED)
-    return _replaced(case, sizes, why, *whys)
+    found = derive(case.situation)
+    goals = {choice.option: choice.value for choice in found.choices}
+    sizes = {name: goals.get(name) for name in _SIZES}
+    return _replaced(case, sizes, Reason.of('resized'), *_of_sizes(found))
 
 
 def _repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
@@ -143,11 +122,8 @@ def _repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
     weighed = [name for o in objections for name in o.weighs]
     default = parse(case.release.default_options)
     for names, what in ((named, 'with a warning'), ([*named, *weighed], 'that cause the warnings')):
-        why = Reason(
-            f"Only the options {what} change, to the release's values; all others stay.",
-            'rule of this module',
-        )
-        found = _replaced(case, {name: default.get(name) for name in names}, why)
+        values = {name: default.get(name) for name in names}
+        found = _replaced(case, values, Reason.of('repaired', what=what))
         if found is not None:
             return found
     return None

@@ -120,9 +120,15 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
     annexed = [o.osd_id for o in options if o.annex]
     if annexed:
         return _annex_is_set(annexed)
-    unknown = [o.osd_id for o in options if o.next_start is None]
+    unknown = [o for o in options if o.next_start is None]
     if unknown:
-        return f'The options of {name_osds(unknown)} after a restart are unknown.'
+        text = f'The options of {name_osds(o.osd_id for o in unknown)} after a restart are unknown.'
+        masked = dict.fromkeys(o.unknown_entry for o in unknown if o.unknown_entry)
+        return text + ''.join(
+            f' OSDs may not start with the entry for {e.who}: set the option for osd or single '
+            f'OSDs instead, then run "{removal(e.who, e.name)}".'
+            for e in masked
+        )
     pending = [o.osd_id for o in options if o.pending_restart]
     if pending:
         return (
@@ -284,17 +290,7 @@ def annex_for(cohort: Cohort, options_to: str) -> Optional[str]:
 
 
 def why_annex(cohort: Cohort) -> Reason:
-    return Reason(
-        f'Set through {ANNEX}, since nothing else changes: all other options keep following the '
-        f'default of the release, now {cohort.release.label} and after an upgrade the next one.',
-        'Ceph option schema (global.yaml.in); joined as measured on 16.2.15, 18.2.7 and 20.2.4',
-    )
-
-
-RELEASE_DEFAULT_SOURCE = (
-    'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
-    'defaults have had years of QA that no other string has had'
-)
+    return Reason.of('annex-for-one', annex=ANNEX, label=cohort.release.label)
 
 
 def redundant_entry(cohort: Cohort) -> Optional[Reason]:
@@ -305,21 +301,15 @@ def redundant_entry(cohort: Cohort) -> Optional[Reason]:
     if not alike or not check(cohort.running, release.rocksdb_version).accepted:
         return None
     holder = entries[0] if len(entries) == 1 else f'Each entry of {len(entries)} single OSDs'
-    return Reason(
-        f'{holder} equals the default of {release.label}: it changes nothing now, and would keep '
-        'the OSDs from the better default of a later release.',
-        RELEASE_DEFAULT_SOURCE,
-    )
+    return Reason.of('redundant-entry', holder=holder, label=release.label)
 
 
 def redundant_annex_entry(cohort: Cohort) -> Reason:
     """Why an annex that equals the default should be removed."""
-    entries = cohort.deciding_entries
-    holder = f'The entry for {entries[0]}' if len(entries) == 1 else 'Each entry for a single OSD'
-    return Reason(
-        f'{holder} sets {ANNEX} to {cohort.annex}, the default of {cohort.release.label}: it '
-        'changes nothing now, and would silently override the better default of a later release.',
-        RELEASE_DEFAULT_SOURCE,
+    (first, *others), label = cohort.deciding_entries, cohort.release.label
+    holder = 'Each entry for a single OSD' if others else f'The entry for {first}'
+    return Reason.of(
+        'redundant-annex', holder=holder, option=ANNEX, annex=cohort.annex, label=label
     )
 
 
@@ -351,28 +341,12 @@ def _starts_alike_without(who: str, cohort: Cohort, osd: OsdInfo, options: OsdOp
 def down_osds(all_osds: Sequence[OsdFacts]) -> tuple[Reason, ...]:
     """OSDs that may start without the entry later; those down and out do not count."""
     down = [o.info.osd_id for o in all_osds if o.info.in_cluster and not o.info.up]
-    return (
-        ()
-        if not down
-        else (
-            Reason(
-                f'Down: {name_osds(down)}. What they run is unknown; without an entry of their own '
-                'they will start with the default of their release. A rollout waits until they are '
-                'up or out.',
-                RELEASE_DEFAULT_SOURCE,
-            ),
-        )
-    )
+    return (Reason.of('down-osds', osds=name_osds(down)),) if down else ()
 
 
 def stays_for(who: str, others: Sequence[int]) -> Reason:
     """Why this group gets entries of single OSDs with the default instead."""
-    return Reason(
-        f'The entry for {who} also applies to {name_osds(others)}: it stays for them, and each OSD '
-        'of this group gets the default by an entry of its own, which is removed once the other '
-        'one is gone.',
-        RELEASE_DEFAULT_SOURCE,
-    )
+    return Reason.of('stays-for', who=who, osds=name_osds(others))
 
 
 def by_hand(who: str, option: str, reason: Reason, others: Sequence[int]) -> str:

@@ -39,11 +39,6 @@ ONLY_NEW_FILES = frozenset(
 )
 #: The published metric a campaign measures.
 DB_USED = 'BlueFS db_used_bytes'
-SOURCE = (
-    'RocksDB wiki, Compression and Manual Compaction: a changed compression applies to files that '
-    'are written from then on; existing ones are rewritten by compaction, at the lowest level '
-    'only where newer ones overlap them (CompactRangeOptions::bottommost_level_compaction)'
-)
 #: Prefix of campaign ids in the history; rollout ids begin with "r".
 CAMPAIGN = 'c'
 
@@ -101,11 +96,8 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
     )
     if not options or not osds or compacted:
         return None
-    reason = Reason(
-        f'{change.rollout_id} changed {" and ".join(options)}. That applies only to files written '
-        'since then: a compaction rewrites older files where they overlap with newer data.',
-        SOURCE,
-    )
+    changed = ' and '.join(options)
+    reason = Reason.of('only-new-files', change=change.rollout_id, options=changed)
     predictions = _predictions(osds[0], change)
     where = places(osds)
     return Recommendation(

@@ -12,7 +12,6 @@ from ..judge.signals import objective_of, signal_named
 from ..lsm.records import Estimate
 from ..units import format_effect, format_time
 from .case import Case
-from .objections import Name, Objection
 from .records import MeasuredArm, Prediction, Reason, Resource
 
 #: Signals in `osd` that change with a judged signal.
@@ -90,10 +89,10 @@ def prediction_from(arm: MeasuredArm) -> Prediction:
     )
 
 
-def objection_from(arm: MeasuredArm) -> Objection:
+def reason_from(arm: MeasuredArm) -> Reason:
     """The running options lost the experiment."""
     text = f'In experiment {arm.experiment_id} the new options changed the {effect_of(arm)}.'
-    return Objection(Name.OUTMEASURED, Reason(text, source_of(arm)))
+    return Reason(text, source_of(arm))
 
 
 def effect_of(arm: MeasuredArm) -> str:

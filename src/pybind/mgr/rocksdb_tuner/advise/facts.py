@@ -88,8 +88,9 @@ def next_start(
     """The configured options of ``osd``; ``running`` is empty for an OSD that was not queried."""
     try:
         main, annex = (_deciding(name, osd, entries) for name in (OPTION, ANNEX))
-    except UnknownMaskError:
-        return NextStart(None, '', None, None, None, ())
+    except UnknownMaskError as error:
+        unknown = (e for e in entries if e.who == error.who and e.name in {OPTION, ANNEX})
+        return NextStart(None, '', None, None, None, (), next(unknown))
     found = _configured(osd, entries, running)
     accepted, culprits = _accepted(osd, found), []
     if accepted is not True:
@@ -111,6 +112,7 @@ def next_start(
         # The OSD did start with what no entry sets.
         starts=accepted if accepted or culprits else None,
         culprits=tuple(culprits),
+        unknown_entry=None,
     )
 
 

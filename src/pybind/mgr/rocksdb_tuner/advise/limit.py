@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import mean
-from typing import NamedTuple, Optional
+from typing import Optional
 
+from ..knowledge import loader
 from ..mgr.records import OsdInfo
 from ..units import format_percent
 from ..workload.pressure import (
@@ -67,40 +68,6 @@ DISK_FLUSH = 'flushing hard disks'
 DATA_FLUSH = 'flushing the hard disks of the data'
 SYNC = 'syncing the WAL'
 CPU = 'CPU time of transactions'
-#: Parts of a write that take time in a resource, by their field; those of a round of the kv_sync
-#: thread are `_Round`'s.
-_PARTS: Mapping[Resource, Mapping[str, str]] = {
-    Resource.CORES: {
-        'osd_queue_ms': "the OSD's queue",
-        'osd_prepare_ms': 'preparing operations',
-        'prepare_ms': 'preparing transactions',
-    },
-    Resource.DATA_DEVICE: {'data_write_ms': 'writing the data'},
-}
-#: What would relieve a resource. For a part, if it differs from the rest of the resource.
-_RELIEF: Mapping[str, str] = {
-    Resource.KV_SYNC: 'options that shorten commits, or more OSDs per device',
-    Resource.CORES: 'more cores for each OSD',
-    Resource.DB_DEVICE: 'a faster DB device',
-    Resource.DB_SPACE: 'a larger DB device',
-    Resource.WAL_SPACE: 'a larger WAL device',
-    Resource.MEMORY: 'more memory for each OSD',
-    Resource.DATA_DEVICE: 'faster data devices',
-    Resource.NETWORK: 'a faster network',
-    FLUSH: 'flash with power-loss protection',
-    DISK_FLUSH: 'DB devices on flash',
-    DATA_FLUSH: 'more hard disks, or flash for the data',
-    SYNC: 'flash with power-loss protection',
-}
-
-
-_FINDINGS: Mapping[str, str] = {
-    FLUSH: 'slow-sync',
-    SYNC: 'slow-sync',
-    DISK_FLUSH: 'slow-flush',
-    DATA_FLUSH: 'slow-flush',
-    Resource.CORES: 'few-cores',
-}
 
 
 def with_limit(group: GroupFacts) -> GroupFacts:
@@ -133,12 +100,21 @@ def relief_of(limit: Limit) -> Optional[str]:
     """What would relieve ``limit``; None if nothing limits."""
     if limit.part is not None and limit.part.startswith('osd.'):
         return f'a look at {limit.part}: its device, and what else runs on it'
-    return _RELIEF.get(limit.part or '') or _RELIEF.get(limit.resource)
+    return _relief(limit).get('relief')
 
 
 def finding_of(limit: Limit) -> Optional[str]:
     """The finding with the commands that relieve ``limit``."""
-    return _FINDINGS.get(limit.part or '') or _FINDINGS.get(limit.resource)
+    return _relief(limit).get('finding')
+
+
+def _relief(limit: Limit) -> Mapping[str, Optional[str]]:
+    """Of the part, if it differs from the rest of the resource."""
+    known = loader.load('limits')['relief']
+    found: Mapping[str, Optional[str]] = known.get(limit.part) or known.get(
+        limit.resource.value, {}
+    )
+    return found
 
 
 def limited_by(limit: Limit) -> str:
@@ -167,7 +143,7 @@ def limited_by(limit: Limit) -> str:
 def limit_of(group: GroupFacts) -> Limit:
     """The limit of the clients of ``group`` under its workload, with its longest part."""
     found = _limit_of(group)
-    words = _PARTS.get(found.resource, {})
+    words: Mapping[str, str] = loader.load('limits')['parts'].get(found.resource.value, {})
     latencies = [o.details.latency for o in group.osds if words and o.details is not None]
     times_ms = {name: sum(getattr(seen, name, None) or 0.0 for seen in latencies) for name in words}
     longest = max(times_ms, key=lambda name: times_ms[name], default='')
@@ -184,18 +160,14 @@ def _limit_of(group: GroupFacts) -> Limit:
     workload, osds = _with_pressure(group), group.osds
     busy = measured(workload, KV_SYNC_BUSY)
     reads = read_share(workload) >= limit_thresholds().reads and _is_full(osds)
+    large = group.workload.workload_class is WorkloadClass.LARGE_WRITE
     return (
-        _of_ratio(_SPILLOVER, osds)
-        or _of_ratio(_STALLS, osds)
+        _of_shares(osds, 'spillover', 'stalls')
         or _cores(group, workload, busy)
-        or next(filter(None, (_of_ratio(row, osds) for row in _MISSES if reads)), None)
+        # Reads that full caches do not serve, before anything that limits writes.
+        or (_of_shares(osds, 'onodes', 'blocks') if reads else None)
         or _kv_sync(group, workload, busy)
-        or next(filter(None, (_of_ratio(row, osds) for row in _OTHERS)), None)
-        or (
-            _of_ratio(_DATA, osds)
-            if group.workload.workload_class is WorkloadClass.LARGE_WRITE
-            else None
-        )
+        or _of_shares(osds, 'memory', 'db', 'wal', *(['data'] if large else []))
         or _no_limit(workload, busy)
     )
 
@@ -210,19 +182,6 @@ def _missed(hits: Optional[int], misses: Optional[int]) -> Optional[float]:
 
 def _median(values: Sequence[float]) -> float:
     return sorted(values)[len(values) // 2]
-
-
-class _Ratio(NamedTuple):
-    """A measured share from which a resource limits, of the worst or of half of the OSDs."""
-
-    resource: Resource
-    confidence: float
-    signal: str
-    of: Callable[[OsdFacts], Optional[float]]
-    all_of: Callable[[Sequence[float]], float]
-    threshold: str
-    #: For the share in percent.
-    text: str
 
 
 def _db_fill(osd: OsdFacts) -> Optional[float]:
@@ -258,100 +217,48 @@ def _spilled(osd: OsdFacts) -> Optional[float]:
     return float(bool(disk))
 
 
-_SPILLOVER = _Ratio(
-    Resource.DB_SPACE,
-    0.8,
-    'slow_used_bytes',
-    _spilled,
-    mean,
-    'spilled_share',
-    '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.',
-)
-_STALLS = _Ratio(
-    Resource.DB_DEVICE,
-    0.7,
-    'stall_share',
-    lambda osd: osd.rocksdb_times and osd.rocksdb_times.stall_share,
-    max,
-    'stall_share',
-    'RocksDB stalls writes for {:.0f}% of the time.',
-)
-#: Reads that full caches do not serve, before anything that limits writes.
-_MISSES = (
-    _Ratio(
-        Resource.MEMORY,
-        0.7,
-        'onode_misses',
-        lambda osd: osd.details and _missed(osd.details.onode_hits, osd.details.onode_misses),
-        _median,
-        'misses',
-        '{:.0f}% of onode lookups miss the cache, and osd_memory_target is used up.',
-    ),
-    _Ratio(
-        Resource.MEMORY,
-        0.7,
-        'block_cache_misses',
-        lambda osd: (
-            osd.rocksdb_times
-            and _missed(osd.rocksdb_times.cache_hits, osd.rocksdb_times.cache_misses)
-        ),
-        _median,
-        'misses',
-        '{:.0f}% of RocksDB blocks are read from the device, and osd_memory_target is used up.',
-    ),
-)
-_OTHERS = (
-    _Ratio(
-        Resource.MEMORY,
-        0.6,
-        'memory_mapped_bytes',
-        _memory,
-        _median,
-        'memory_over_target',
-        'Half of the OSDs have mapped {:.0f}% of their osd_memory_target, or more.',
-    ),
-    _Ratio(
-        Resource.DB_SPACE,
-        0.6,
-        'db_used_bytes',
-        _db_fill,
-        max,
-        'db_full_share',
-        'RocksDB takes up to {:.0f}% of its DB device.',
-    ),
-    _Ratio(
-        Resource.WAL_SPACE,
-        0.6,
-        'wal_used_bytes',
-        _wal_fill,
-        max,
-        'wal_full_share',
-        'The fullest WAL device is {:.0f}% full.',
-    ),
-)
-_DATA = _Ratio(
-    Resource.DATA_DEVICE,
-    0.7,
-    'data_write_ms',
-    _data_writes,
-    _median,
-    'data_write_share',
-    'The data device takes {:.0f}% of the time of a write.',
-)
+def _onodes_missed(osd: OsdFacts) -> Optional[float]:
+    details = osd.details
+    return details and _missed(details.onode_hits, details.onode_misses)
+
+
+def _blocks_missed(osd: OsdFacts) -> Optional[float]:
+    times = osd.rocksdb_times
+    return times and _missed(times.cache_hits, times.cache_misses)
+
+
+#: Measured shares of the worst or of half of the OSDs, from which a resource limits; the rest of
+#: them is in ``knowledge/limits.json``.
+_SHARES: Mapping[
+    str, tuple[Callable[[OsdFacts], Optional[float]], Callable[[Sequence[float]], float]]
+] = {
+    'spillover': (_spilled, mean),
+    'stalls': (lambda osd: osd.rocksdb_times and osd.rocksdb_times.stall_share, max),
+    'onodes': (_onodes_missed, _median),
+    'blocks': (_blocks_missed, _median),
+    'memory': (_memory, _median),
+    'db': (_db_fill, max),
+    'wal': (_wal_fill, max),
+    'data': (_data_writes, _median),
+}
 
 
 def _values(osds: Sequence[OsdFacts], of: Callable[[OsdFacts], Optional[float]]) -> Sequence[float]:
     return [value for osd in osds if (value := of(osd)) is not None]
 
 
-def _of_ratio(row: _Ratio, osds: Sequence[OsdFacts]) -> Optional[Limit]:
-    values = _values(osds, row.of)
-    value = row.all_of(values) if values else 0.0
-    if value < getattr(limit_thresholds(), row.threshold):
-        return None
-    window_s = next((o.signals.window_s or 0.0 for o in osds if o.signals is not None), 0.0)
-    evidence = Evidence(row.signal, value, 'ratio', window_s, row.text, (100 * value,))
-    return Limit(row.resource, row.confidence, (evidence,))
+def _of_shares(osds: Sequence[OsdFacts], *names: str) -> Optional[Limit]:
+    """The first resource of which the measured share is at its threshold."""
+    for name in names:
+        (of, all_of), row = _SHARES[name], loader.load('limits')['shares'][name]
+        values = _values(osds, of)
+        value = all_of(values) if values else 0.0
+        if value >= getattr(limit_thresholds(), row['threshold']):
+            window_s = next((o.signals.window_s or 0.0 for o in osds if o.signals is not None), 0.0)
+            text, figures = row['statement'], (100 * value,)
+            evidence = Evidence(row['signal'], value, 'ratio', window_s, text, figures)
+            return Limit(Resource(row['resource']), row['confidence'], (evidence,))
+    return None
 
 
 def _is_full(osds: Sequence[OsdFacts]) -> bool:

@@ -26,8 +26,6 @@ _MIB = 1 << 20
 #: smaller sizes, although not much slower than 32 MiB.
 _LARGE_MEMTABLE_BYTES = 64 * _MIB
 METADATA = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
-_DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
-_LZ4 = 'D. A. Parkes, We Tested RocksDB LZ4 Compression in IBM Storage Ceph, 2025; ceph/ceph#53343'
 #: Warnings about oddities that do not harm a running OSD.
 _HARMLESS = frozenset(
     {
@@ -67,10 +65,6 @@ class Name(str, Enum):
     LARGE_MEMTABLES = 'large-memtables'
     #: Clients write metadata without compression.
     UNCOMPRESSED = 'uncompressed-metadata'
-    #: According to the model another option string relieves the limit.
-    OUTWEIGHED = 'outweighed'
-    #: An experiment on this cluster measured a better one.
-    OUTMEASURED = 'outmeasured'
 
 
 #: Objections to entries of single OSDs. Others are ignored, since such an entry may be an
@@ -96,8 +90,7 @@ def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ..
     profile = recognize(text, release)
     found = []
     if profile is not None and profile.superseded:
-        reason = Reason(f'{profile.title}: {profile.superseded}', profile.source)
-        found.append(Objection(Name.SUPERSEDED, reason))
+        found.append(Objection(Name.SUPERSEDED, Reason.of('superseded', profile=profile)))
     problems = check(text, release.rocksdb_version).problems
     found += [_of_problem(Name.UNSAFE, p) for p in problems if p.severity == 'error']
     # Published strings were tested as a whole.
@@ -122,7 +115,7 @@ def harmful(problem: Problem) -> bool:
 
 def _of_problem(name: Name, problem: Problem) -> Objection:
     about = '' if problem.option is None else f'{problem.option}: '
-    reason = Reason(f'{about}{problem.message}', problem.source)
+    reason = Reason.of('problem', about=about, problem=problem)
     return Objection(name, reason, problem.option, rules()[problem.rule].weighs)
 
 
@@ -134,34 +127,18 @@ def workload_objections(
     ``busy``: load of the kv_sync threads; None (not measured) is no objection.
     """
     found = []
-    small_writes = writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
     if (
-        small_writes
+        writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
         and has_large_memtables(effective)
         and busy is not None
         and busy.value >= limit_thresholds().kv_sync_idle
     ):
-        size = int(effective['write_buffer_size'])
-        found.append(
-            Objection(
-                Name.LARGE_MEMTABLES,
-                Reason(
-                    f'The kv_sync threads are {busy.value:.0%} busy with small writes, and '
-                    f'inserting into memtables of {format_bytes(size)} takes them longer than '
-                    'into smaller ones.',
-                    f'measured; {_DEEP_DIVE}, Profiling an OSD',
-                ),
-                'write_buffer_size',
-            )
-        )
+        size = format_bytes(int(effective['write_buffer_size']))
+        why = Reason.of('large-memtables', busy=busy.value, size=size)
+        found.append(Objection(Name.LARGE_MEMTABLES, why, 'write_buffer_size'))
     if writer.workload_class in METADATA and effective.get('compression') == NO_COMPRESSION:
-        found.append(
-            Objection(
-                Name.UNCOMPRESSED,
-                Reason(f'{writer.workload_class.value} is kept uncompressed.', f'measured; {_LZ4}'),
-                'compression',
-            )
-        )
+        why = Reason.of('uncompressed-metadata', workload=writer.workload_class.value)
+        found.append(Objection(Name.UNCOMPRESSED, why, 'compression'))
     return tuple(found)
 
 

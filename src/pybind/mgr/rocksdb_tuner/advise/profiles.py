@@ -13,6 +13,7 @@ from ..notes import Count, Named, Time
 from ..options.catalogue import catalogue
 from ..options.grammar import same_meaning
 from ..options.releases import KnownRelease
+from ..store.codec import decode
 from ..workload.records import WorkloadClass
 
 #: Names the default of a release, whatever it is.
@@ -248,41 +249,13 @@ def predict(
 
 def _profile(entry: Mapping[str, Any]) -> Profile:
     superseded = entry['superseded'] or {}
-    return Profile(
-        name=entry['name'],
-        title=entry['title'],
-        options=entry['options'],
-        release_defaults=tuple(entry['release_defaults']),
-        suitability=tuple(
-            SuitabilityRule(
-                **{
-                    **rule,
-                    'workload': WorkloadClass(rule['workload']),
-                    'reasons': tuple(rule['reasons']),
-                }
-            )
-            for rule in entry['suitability']
-        ),
-        hardware=Hardware(
-            entry['hardware']['loses_at_cores_per_osd'], tuple(entry['hardware']['notes'])
-        ),
-        evidence=tuple(
-            PublishedEvidence(
-                **{
-                    **figure,
-                    'workload': WorkloadClass(figure['workload']),
-                    'source': Source(**figure['source']),
-                    'releases': tuple(figure['releases']),
-                    'hardware': tuple(Storage(name) for name in figure['hardware']),
-                }
-            )
-            for figure in entry['evidence']
-        ),
-        cautions=tuple(entry['cautions']),
-        superseded=superseded.get('why'),
-        superseded_from_rocksdb=superseded.get('from_rocksdb'),
-        source=entry['source'],
-    )
+    changes: Mapping[str, Any] = {
+        'superseded': superseded.get('why'),
+        'superseded_from_rocksdb': superseded.get('from_rocksdb'),
+        'own_releases': [],
+        'provenance': None,
+    }
+    return decode(Profile, {**entry, **changes})
 
 
 def _order(version: str) -> tuple[int, ...]:

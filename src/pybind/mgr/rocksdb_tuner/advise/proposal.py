@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Optional, Union
 
@@ -22,18 +22,8 @@ from .choice import Target
 from .cohort import annex_for, by_hand, down_osds, other_affected_osds, stays_for, why_annex
 from .decision import change_of, nothing
 from .facts import daemons, places, write_iops
-from .objections import Objection, harmful
-from .reasons import (
-    cautions,
-    effects,
-    losses,
-    of_choice,
-    of_publication,
-    of_space,
-    of_workload,
-    of_writes,
-    predictions_of,
-)
+from .objections import harmful
+from .reasons import effects, predictions_of, reasons_for
 from .records import (
     Decision,
     Kind,
@@ -58,13 +48,13 @@ _MORE_IS_BETTER = frozenset({'write_iops', 'rw_iops'})
 def changed(
     case: Case,
     all_osds: Sequence[OsdFacts],
-    objections: Sequence[Objection],
+    because: Iterable[Reason],
     target: Target,
     weighed: Optional[Weighing] = None,
     *,
     measured: bool = False,
 ) -> Union[Recommendation, Decision]:
-    """Recommend ``target`` because of ``objections`` to the running options.
+    """Recommend ``target`` because of what there is against the running options.
 
     ``measured``: an experiment on this cluster found it to be better.
     """
@@ -80,17 +70,6 @@ def changed(
         )
     expected = {u.resource: u.ratio for u in expected_usages(case, target.options)}
     writes = expected.get(Resource.DB_DEVICE)
-    reasons = (
-        *(o.reason for o in objections),
-        *of_workload(case),
-        *target.reasons,
-        *of_choice(weighed),
-        *of_publication(case, target),
-        *of_writes(writes),
-        *of_space(case, expected.get(Resource.DB_SPACE)),
-        *losses(case, target),
-        *cautions(case, target, is_default=is_default),
-    )
     risk = Risk.MEDIUM
     if is_default and writes is not None and writes.high < 1 and not case.misfits(target.options):
         risk = Risk.LOW
@@ -100,7 +79,7 @@ def changed(
         case,
         all_osds,
         target,
-        reasons,
+        (*because, *reasons_for(case, target, expected, weighed)),
         predictions_of(expected, case, target.options),
         risk,
         _priority(case, weighed),
@@ -172,7 +151,7 @@ def recommended(
     if kind is Kind.SET_PROFILE and annex is not None:
         options_to = in_force(cohort.running, annex)
         reasons = (*reasons, why_annex(cohort))
-    reasons = (*reasons, *(Reason(remark, 'measured') for remark in cohort.remarks))
+    reasons = (*reasons, *(Reason.of('remark', text=remark) for remark in cohort.remarks))
     advice_id = recommendation_id(kind, who, options_to, annex)
     restart = not same_meaning(cohort.running, options_to, case.release.rocksdb_version)
     where = places(cohort.osds)

@@ -1,11 +1,8 @@
-"""Reasons and costs of a change. Pure.
-
-Model predictions of a recommendation.
-"""
+"""Reasons, predictions and costs of a change. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Optional
 
 from ..lsm.records import Estimate
@@ -15,83 +12,82 @@ from .candidates import expected_usages
 from .case import Case
 from .choice import Target
 from .experimented import measured_effect, measured_usage, prediction_from
-from .objections import Name, Objection
 from .profiles import PublishedEvidence
 from .records import Prediction, Reason, Resource
 from .usage import at_most
 from .weighing import RESOURCES, Weighing, effect_of
 
+_STYLE = 'compaction_style'
+#: Smaller changes are within the rounding of the model.
+_NOTICEABLE = 0.02
 
-def outweighed(weighed: Weighing) -> Objection:
-    """The objection that another option string performs better."""
+
+def outweighed(weighed: Weighing) -> Reason:
+    """Another option string performs better."""
     assert weighed.chosen is not None
     gains = weighed.chosen.gains(weighed.bars)
     # Of the limit first.
     gain = min(gains, key=lambda u: (u.resource is not weighed.resource, u.ratio.value))
     limits = ', which limits these clients,' if gain.resource is weighed.resource else ''
-    return Objection(
-        Name.OUTWEIGHED,
-        Reason(
-            'The model predicts that another option string lowers the '
-            f'{RESOURCES[gain.resource]}{limits} by {1 - gain.ratio.value:.0%}.',
-            'model',
-        ),
-    )
+    saved, resource = 1 - gain.ratio.value, RESOURCES[gain.resource]
+    return Reason.of('outweighed', resource=resource, limits=limits, saved=saved)
 
 
-def of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
-    """Why this candidate was chosen."""
-    if weighed is None or weighed.chosen is None:
-        return ()
-    out = sum(bool(w.infeasible) for w in weighed.weighed)
-    what = ', the '.join(RESOURCES[u.resource] for u in weighed.chosen.gains(weighed.bars))
-    return (
-        Reason(
-            f'Of {len(weighed.weighed) - 1} option strings considered, {out} of them ruled out, it '
-            f'is the best-tested that lowers the {what} by at least '
-            f'{weighed.bars.min_gain:.0%} and raises no other resource by more than '
-            f'{weighed.bars.max_loss:.0%}, with 80% probability: see "ceph rocksdb-tuner '
-            'recommend --all".',
-            'model',
-        ),
-    )
-
-
-def of_publication(case: Case, target: Target) -> tuple[Reason, ...]:
-    """The published effect of this change."""
-    published = case.published(target.options, case.running)
-    if published is None:
-        return ()
-    return (
-        Reason(
-            f'Published for this change: {published.metric} {published.change_percent:+.1f}%.',
-            published.basis,
-        ),
-    )
-
-
-def of_workload(case: Case) -> tuple[Reason, ...]:
-    """The measured workload, if it determined the choice."""
+def reasons_for(
+    case: Case, target: Target, expected: Mapping[Resource, Estimate], weighed: Optional[Weighing]
+) -> Iterator[Reason]:
+    """Reasons besides the objections to the running options: for the target, then against it."""
     workload = case.cohort.group.workload
-    if case.writer is None or workload is None:
-        return ()
-    return tuple(
-        Reason(f'{e.statement}.' if not e.statement.endswith('.') else e.statement, 'measured')
-        for e in workload.evidence
-        if e.signal not in {KV_FLUSH_MS, TRANSACTIONS}
-    )
-
-
-def losses(case: Case, target: Target) -> tuple[Reason, ...]:
-    return tuple(
-        Reason(
-            f'Possible loss: {figure.metric} {figure.change_percent:+.1f}% in the published '
-            f'test ({figure.baseline_value or 0:,.0f} to {figure.value:,.0f}).',
-            f'{figure.source.author}, {figure.source.title}, {figure.source.year}, '
-            f'{figure.source.section}',
+    if case.writer is not None and workload is not None:
+        for e in workload.evidence:
+            if e.signal not in {KV_FLUSH_MS, TRANSACTIONS}:
+                yield Reason.of('remark', text=f'{e.statement.removesuffix(".")}.')
+    yield from target.reasons
+    if weighed is not None and weighed.chosen is not None:
+        gains = weighed.chosen.gains(weighed.bars)
+        yield Reason.of(
+            'best-tested',
+            considered=len(weighed.weighed) - 1,
+            out=sum(bool(w.infeasible) for w in weighed.weighed),
+            gains=', the '.join(RESOURCES[usage.resource] for usage in gains),
+            bars=weighed.bars,
         )
-        for figure in lost(case, target)
-    )
+    published = case.published(target.options, case.running)
+    if published is not None:
+        yield Reason.of('published', effect=published)
+    writes = expected.get(Resource.DB_DEVICE)
+    if writes is not None:
+        alike = ': too close for it to tell apart' if writes.low <= 1 <= writes.high else ''
+        yield Reason.of('db-writes', effect=effect_of(writes), alike=alike)
+    yield from _of_space(case, expected.get(Resource.DB_SPACE))
+    yield from _cautions(case, target)
+
+
+def _cautions(case: Case, target: Target) -> Iterator[Reason]:
+    for figure in lost(case, target):
+        yield Reason.of('published-loss', figure=figure, before=figure.baseline_value or 0)
+    styles = [case.effective(text).get(_STYLE) for text in (case.running, target.options)]
+    if styles[0] != styles[1]:
+        yield Reason.of('style-changes', style=_STYLE, before=styles[0], after=styles[1])
+    elif target.profile and not case.alike(target.options, case.release.default_options):
+        for text in target.profile.cautions:
+            yield Reason.of('caution', text=text, profile=target.profile)
+
+
+def _of_space(case: Case, ratio: Optional[Estimate]) -> Iterator[Reason]:
+    """Whether the data fits its DB devices after the change, where it does not fit now."""
+    known = [
+        (s.db_used_bytes + (s.slow_used_bytes or 0), s.db_total_bytes)
+        for osd in case.osds
+        if (s := osd.signals) is not None and osd.info.dedicated_db
+        if s.db_used_bytes is not None and s.db_total_bytes
+    ]
+    used, total = max(known, key=lambda sizes: sizes[0] / sizes[1], default=(0, 0))
+    if ratio is not None and used > total:
+        after = used * ratio.value
+        fits = 'fits' if after <= total else 'still exceeds it: enlarge the device too'
+        sizes = {'used': used, 'total': total, 'after': after}
+        yield Reason.of('db-space', fits=fits, **{n: format_bytes(b) for n, b in sizes.items()})
 
 
 def lost(case: Case, target: Target) -> tuple[PublishedEvidence, ...]:
@@ -110,28 +106,6 @@ def lost(case: Case, target: Target) -> tuple[PublishedEvidence, ...]:
         and (case.storage is None or case.storage in figure.hardware)
         and all(running.get(name) == v for name, v in figure.baseline_options.items())
     )
-
-
-def cautions(case: Case, target: Target, *, is_default: bool) -> tuple[Reason, ...]:
-    styles = [case.effective(text).get(_STYLE) for text in (case.running, target.options)]
-    if styles[0] != styles[1]:
-        # Whatever the target is.
-        return (
-            Reason(
-                f'Caution: {_STYLE} changes from {styles[0]} to {styles[1]} under live data: '
-                'RocksDB rewrites all files at the next starts, or refuses to open them. Try one '
-                'OSD that may be lost, and keep the undo command at hand.',
-                'RocksDB wiki, Universal Compaction, and Compaction: changing the style',
-            ),
-        )
-    if target.profile is None or is_default:
-        return ()
-    return tuple(
-        Reason(f'Caution: {text}', target.profile.source) for text in target.profile.cautions
-    )
-
-
-_STYLE = 'compaction_style'
 
 
 def relief(expected: Mapping[Resource, Estimate], case: Case) -> Optional[Estimate]:
@@ -194,46 +168,6 @@ def predictions_of(
 def _packs_otherwise(case: Case, options: str) -> bool:
     before, after = (case.effective(text).get('compression') for text in (case.running, options))
     return before != after
-
-
-def of_writes(ratio: Optional[Estimate]) -> tuple[Reason, ...]:
-    """The predicted change of DB writes; its level is measured better than modeled."""
-    if ratio is None:
-        return ()
-    alike = ratio.low <= 1 <= ratio.high
-    return (
-        Reason(
-            f'The model predicts that RocksDB writes {effect_of(ratio)} for the same client writes'
-            + (': too close for it to tell apart.' if alike else '.'),
-            'model',
-        ),
-    )
-
-
-def of_space(case: Case, ratio: Optional[Estimate]) -> tuple[Reason, ...]:
-    """Whether the data fits its DB devices after the change, where it does not fit now."""
-    known = [
-        (s.db_used_bytes + (s.slow_used_bytes or 0), s.db_total_bytes)
-        for osd in case.osds
-        if (s := osd.signals) is not None and osd.info.dedicated_db
-        if s.db_used_bytes is not None and s.db_total_bytes
-    ]
-    used, total = max(known, key=lambda sizes: sizes[0] / sizes[1], default=(0, 0))
-    if ratio is None or used <= total:
-        return ()
-    after = used * ratio.value
-    return (
-        Reason(
-            f'{format_bytes(used)} of RocksDB data exceed a DB device of {format_bytes(total)}; '
-            f'by the model {format_bytes(after)} remain once all of it is compacted, which '
-            + ('fits.' if after <= total else 'still exceeds it: enlarge the device too.'),
-            'model',
-        ),
-    )
-
-
-#: Smaller changes are within the rounding of the model.
-_NOTICEABLE = 0.02
 
 
 def effects(case: Case, target: Target) -> tuple[Optional[str], Optional[str]]:

@@ -26,9 +26,9 @@ from .cohort import (
     redundant_entry,
 )
 from .decision import nothing, wait_for
-from .experimented import objection_from, runs_winner, winner_for
+from .experimented import reason_from, runs_winner, winner_for
 from .no_change import none_gains, why_nothing
-from .objections import AGAINST_OWN_ENTRIES, Name, Objection
+from .objections import AGAINST_OWN_ENTRIES, Name
 from .profiles import Profile
 from .proposal import changed, recommended
 from .reasons import outweighed
@@ -37,6 +37,7 @@ from .records import (
     GroupFacts,
     MeasuredArm,
     OsdFacts,
+    Reason,
     Recommendation,
 )
 from .strings import recognize
@@ -98,7 +99,8 @@ def _advice(
     target = fixed(case, case.objections) if case.objections else None
     if target is not None:
         target = _settled(case, target)
-        return changed(case, all_osds, (*case.objections, *_solved(case, target)), target)
+        against = [o.reason for o in case.objections]
+        return changed(case, all_osds, (*against, *_solved(case, target)), target)
     gain = _gain(case, all_osds, custom_profiles, weighed)
     if not isinstance(gain, Decision):
         return gain
@@ -110,10 +112,10 @@ def _advice(
     return recommended(case, all_osds, default_target(case), (redundant,))
 
 
-def _solved(case: Case, target: Target) -> tuple[Objection, ...]:
+def _solved(case: Case, target: Target) -> tuple[Reason, ...]:
     """Objections under this workload that ``target`` settles."""
     left = {o.name for o in case.under_workload(target.options)}
-    return tuple(o for o in case.under_workload(case.running) if o.name not in left)
+    return tuple(o.reason for o in case.under_workload(case.running) if o.name not in left)
 
 
 def _settled(case: Case, target: Target) -> Target:
@@ -173,7 +175,7 @@ def _by_experiment(
     own = (p for p in custom_profiles if case.alike(p.options, winner.options))
     profile = recognize(winner.options, case.release) or next(own, None)
     target = Target(winner.options, profile, ())
-    return changed(case, all_osds, (objection_from(winner),), target, measured=True)
+    return changed(case, all_osds, (reason_from(winner),), target, measured=True)
 
 
 def own_entries_advice(
@@ -194,7 +196,7 @@ def _own_entry_advice(case: Case) -> Union[Recommendation, Decision, None]:
         return recommended(case, (), default_target(case), (redundant,))
     standing = case.standing(case.running)
     target = fixed(case, standing) if AGAINST_OWN_ENTRIES & {o.name for o in standing} else None
-    return None if target is None else changed(case, (), standing, target)
+    return None if target is None else changed(case, (), [o.reason for o in standing], target)
 
 
 def annex_advice(

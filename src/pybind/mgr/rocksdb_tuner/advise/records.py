@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Annotated, Mapping, NamedTuple, Optional
 
+from ..knowledge import loader
 from ..mgr.records import ConfigEntry, OsdInfo, Place
 from ..notes import Amount, InPlace, Named, NotEmpty, OsdId, Picked, Share
 from ..observe.deep import RocksdbTimes
@@ -113,6 +115,8 @@ class NextStart:
     starts: Annotated[Optional[bool], 'Whether the OSD would start with it; null: unknown.']
     #: The config store entries because of which that is not certain.
     culprits: tuple[ConfigEntry, ...]
+    #: The masked entry of which it is unknown whether the OSD starts with it.
+    unknown_entry: Optional[ConfigEntry]
 
 
 @dataclass(frozen=True)
@@ -278,6 +282,17 @@ class Reason:
 
     statement: Annotated[str, 'The reason, as a sentence.']
     source: Annotated[str, 'Source of the statement.']
+
+    @classmethod
+    def of(cls, name: str, **fill: object) -> Reason:
+        """A reason of ``knowledge/reasons.json``."""
+        entry = _reasons()[name]
+        return cls(entry['statement'].format_map(fill), entry['source'].format_map(fill))
+
+
+@cache
+def _reasons() -> Mapping[str, Mapping[str, str]]:
+    return {entry['name']: entry for entry in loader.load('reasons')['reasons']}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ..facts import release_of_osd
 from ..profiles import DEFAULT, Profile
 from ..records import OsdFacts
 from .overrides import NO_OVERRIDES, Overrides
-from .situation import osd_by_id
+from .situation import devices_of, memory_target_of, osd_by_id
 
 
 @dataclass(frozen=True)
@@ -188,14 +188,14 @@ def subjects(
     if wanted is not None:
         # No OSD runs it yet: check as after an upgrade.
         planned = _by_release_and_annex(chosen, wanted, overrides)
-        return planned or (Subject(wanted, hardware=_hardware(Hardware(), overrides)),)
+        return planned or (Subject(wanted, hardware=hardware_of_osd(None, overrides)),)
     if osd_id is not None or device_class is not None:
         raise BadQuestionError(
             errno.EINVAL,
             'these OSDs run a release that is unknown to this module: name one with --release',
         )
     return tuple(
-        Subject(r, hardware=_hardware(Hardware(), overrides)) for r in releases_to_judge(None, ())
+        Subject(r, hardware=hardware_of_osd(None, overrides)) for r in releases_to_judge(None, ())
     )
 
 
@@ -239,37 +239,21 @@ def _by_release_and_annex(
     )
 
 
-def hardware_of_osd(facts: OsdFacts, overrides: Overrides = NO_OVERRIDES) -> Hardware:
-    """Hardware of an OSD with an operator's overrides."""
-    settings = facts.settings or {}
-    return _hardware(
-        Hardware(
-            memory_target_bytes=facts.details.memory_target_bytes if facts.details else None,
-            wal_device_bytes=facts.info.wal_device_bytes,
-            db_device_bytes=facts.info.db_device_bytes,
-            families=_UNSHARDED if facts.sharded is False else None,
-            related_options=tuple(
-                (name, settings[name].value) for name in RELATED_OPTIONS if name in settings
-            ),
-        ),
-        overrides,
-    )
-
-
-def _hardware(known: Hardware, overrides: Overrides) -> Hardware:
-    families = known.families
+def hardware_of_osd(facts: Optional[OsdFacts], overrides: Overrides = NO_OVERRIDES) -> Hardware:
+    """Hardware of an OSD, or of none, with an operator's overrides."""
+    settings = (facts.settings if facts else None) or {}
+    devices = devices_of(facts, overrides)
+    unsharded = facts is not None and facts.sharded is False
+    families: Optional[tuple[OptionSet, ...]] = _UNSHARDED if unsharded else None
     if overrides.columns is not None:
         families = tuple(c.options for c in overrides.columns for _shard in range(c.shards))
-    return replace(
-        known,
+    return Hardware(
         cores=overrides.cores,
-        memory_target_bytes=overrides.memory_bytes or known.memory_target_bytes,
-        # 0: there is no such device.
-        wal_device_bytes=known.wal_device_bytes
-        if overrides.wal_bytes is None
-        else overrides.wal_bytes or None,
-        db_device_bytes=known.db_device_bytes
-        if overrides.db_bytes is None
-        else overrides.db_bytes or None,
+        memory_target_bytes=memory_target_of(facts, overrides),
+        wal_device_bytes=devices.wal_bytes,
+        db_device_bytes=devices.db_bytes,
         families=families,
+        related_options=tuple(
+            (name, settings[name].value) for name in RELATED_OPTIONS if name in settings
+        ),
     )

@@ -4,8 +4,6 @@ The goals are those of M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022 (New Tunin
 the WAL limit that devices were built for, keep flushes near 128 MiB, make level 1 as large as level
 0, and set no option without effect; with the memtables (16 MiB, 96 MiB per flush) and compression
 that upstream's QA made the default from Reef on.
-
-Derivation of the WAL limit and the memtables for a situation.
 """
 
 from __future__ import annotations
@@ -14,9 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Optional
 
+from ...knowledge import loader
 from ...lsm.calibration import calibration
 from ...lsm.levels import TreeOptions, tree_options
-from ...options.catalogue import LZ4, catalogue
+from ...options.catalogue import catalogue
 from ...options.grammar import OptionDifference, diff
 from ...options.releases import KnownRelease
 from ...options.syntax import OptionSet, format, parse  # noqa: A004
@@ -25,12 +24,8 @@ from ...units import format_bytes, format_plural
 from ..profiles import few_cores, profiles, recognize
 from .situation import Situation
 
-DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
-QA = 'ceph/ceph#51821, the default from Reef on'
-RULE = 'rule of this module'
 MIB = 1 << 20
 GIB = 1 << 30
-
 #: WAL devices are sized for four memtables of 256 MiB (ceph/ceph#35277).
 WAL_BYTES = GIB
 #: Share of a DB device that is too small for the usual WAL and levels 0 and 1.
@@ -41,6 +36,8 @@ _OF_TUNED, _OF_DEFAULT = 1.75, 1.25
 #: 96 MiB, near the 128 MiB of 2022.
 _MEMTABLE_BYTES = 16 * MIB
 _MERGE = 6
+_TRIGGER = 8
+_JOBS = 4
 
 
 def keeps_default(situation: Situation) -> bool:
@@ -60,49 +57,34 @@ def wal_bound_bytes(situation: Situation) -> int:
 
 def wal(situation: Situation) -> tuple[int, str, str]:
     """The WAL limit with its reason and source."""
-    bounds = [
-        (
-            WAL_BYTES,
-            'The 1 GiB that WAL devices are sized for.',
-            f'{DEEP_DIVE}, New Tuning Candidate; ceph/ceph#35277',
-        )
-    ]
     devices, few = situation.devices, keeps_default(situation)
     per_limit = device_bytes_per_limit(4 if few else 64)
+    bounds = [(WAL_BYTES, 'usual')]
+    allocation = calibration().quantities['wal_device_bytes'].around(per_limit).high
     if devices.dedicated_wal and devices.wal_bytes:
-        allocation = calibration().quantities['wal_device_bytes'].around(per_limit).high
         # The running limit and the new one share the device.
-        beside = 'memtables of a quarter of it' if few else 'memtables as small as these'
-        bounds.append(
-            (
-                int(devices.wal_bytes / allocation),
-                (
-                    f'It has to fit on the WAL device of {format_bytes(devices.wal_bytes)}: with '
-                    f'{beside}, WAL files take up to {allocation:.2g} times the size of their '
-                    'content.'
-                ),
-                RULE,
-            )
-        )
+        bounds.append((int(devices.wal_bytes / allocation), 'wal-device'))
     # WAL files, level 0 and level 1 of the usual size, as `check` adds them up.
     usual = (0.0 if devices.dedicated_wal else per_limit) + (_OF_DEFAULT if few else _OF_TUNED)
     if devices.dedicated_db and devices.db_bytes and devices.db_bytes < usual * WAL_BYTES:
-        bounds.append(
-            (
-                devices.db_bytes // _WAL_PART_OF_DB,
-                (
-                    'A quarter of the DB device, which is small: levels 0 and 1 are each about as '
-                    'large as the WAL, and a compaction rewrites both.'
-                    if devices.dedicated_wal
-                    else 'A quarter of the DB device, which is small and also holds the WAL.'
-                ),
-                RULE,
-            )
-        )
-    size, why, source = min(bounds, key=lambda bound: bound[0])
+        name = 'db-device' if devices.dedicated_wal else 'db-device-with-wal'
+        bounds.append((devices.db_bytes // _WAL_PART_OF_DB, name))
+    size, name = min(bounds, key=lambda bound: bound[0])
+    why, source = _why(
+        name,
+        size=format_bytes(devices.wal_bytes or 0),
+        beside='memtables of a quarter of it' if few else 'memtables as small as these',
+        allocation=allocation,
+    )
     # A power of two keeps derived values even.
     even = max(LEAST_LIMIT_BYTES, power_of_two(size + 1) // 2)
     return even, why if even >= size else f'{why} Rounded down to a power of two.', source
+
+
+def _why(name: str, **fill: object) -> tuple[str, str]:
+    """A reason of ``knowledge/derivation.json`` with its source."""
+    entry = loader.load('derivation')['why'][name]
+    return entry['why'].format_map(fill), entry['source']
 
 
 @lru_cache(maxsize=32)
@@ -113,14 +95,6 @@ def defaults(release: KnownRelease) -> TreeOptions:
 def power_of_two(number: int) -> int:
     """The smallest power of two that is at least ``number``."""
     return 1 << max(0, number - 1).bit_length()
-
-
-_LIMITED_CPU = f'{DEEP_DIVE}, The Effects of Limiting CPU'
-_LZ4 = 'D. A. Parkes, We Tested RocksDB LZ4 Compression in IBM Storage Ceph, 2025; ceph/ceph#53343'
-_GUIDE = 'RocksDB Tuning Guide, Level Style Compaction'
-
-_TRIGGER = _MULTIPLIER = 8
-_JOBS = 4
 
 
 @dataclass(frozen=True)
@@ -154,7 +128,7 @@ class Derivation:
 
 def derive(situation: Situation) -> Derivation:
     """Derive options that pass `options.checks.safe_to_apply` for the release."""
-    choices = _choices(situation)
+    choices = _like_default(situation) if keeps_default(situation) else _tuned(situation)
     option_set = OptionSet(tuple((c.option, c.value) for c in choices))
     text = format(option_set)
     equal = recognize(text, situation.release)
@@ -171,10 +145,6 @@ def derive(situation: Situation) -> Derivation:
     )
 
 
-def _choices(situation: Situation) -> tuple[Choice, ...]:
-    return _like_default(situation) if keeps_default(situation) else _tuned(situation)
-
-
 def _like_default(situation: Situation) -> tuple[Choice, ...]:
     """The release's default, which tuned profiles do not beat with few cores, scaled to the WAL."""
     wal_bytes, wal_why, wal_source = wal(situation)
@@ -186,106 +156,51 @@ def _like_default(situation: Situation) -> tuple[Choice, ...]:
         # Else level 1 alone could take more than a small device.
         sizes['max_bytes_for_level_base'] = str(size * shape.level0_trigger)
     cores = format_plural(situation.cores or 0, 'core')
-    why = (
-        f'As in the default of {release.label}{{}}: the OSD has {cores}, and with 2 cores all '
-        'tuned profiles were slower at listing buckets.'
-    )
     scaled = '' if wal_bytes == WAL_BYTES else ', scaled down with the WAL'
+
+    def choice(name: str, value: str) -> Choice:
+        if name == 'max_total_wal_size':
+            return Choice(name, value, wal_why, wal_source)
+        of_size = scaled if name in sizes else ''
+        why = _why('few-cores', label=release.label, scaled=of_size, cores=cores)
+        return Choice(name, value, *why)
+
     return tuple(
-        Choice(name, value, wal_why, wal_source)
-        if name == 'max_total_wal_size'
-        else Choice(name, value, why.format(scaled if name in sizes else ''), _LIMITED_CPU)
+        choice(name, value)
         for name, value in parse(release.default_options).replaced(sizes).items
         if not catalogue().is_without_effect(name, release.rocksdb_version)
     )
 
 
 def _tuned(situation: Situation) -> tuple[Choice, ...]:
+    """The options of ``knowledge/derivation.json`` with their values for a situation."""
     wal_bytes, wal_why, wal_source = wal(situation)
     # A flush keeps its share of the WAL, and its number of memtables, which costs nothing.
     scale = WAL_BYTES // wal_bytes
     size = max(MIB, _MEMTABLE_BYTES // scale)
     merge = max(1, _MERGE * _MEMTABLE_BYTES // scale // size)
-    scaled = '' if scale == 1 else ' Scaled down with the WAL.'
     level0_bytes = merge * size * _TRIGGER
     base_bytes = power_of_two(level0_bytes)
-    buffers = max(2 * merge, wal_bytes // size)
-    jobs, jobs_why = _jobs(situation)
-    return (
-        Choice(
-            'compression',
-            LZ4,
-            'Metadata takes a third of the space, with no loss of throughput given enough cores; '
-            'the default from Reef 18.2.4 on.',
-            _LZ4,
-        ),
-        Choice(
-            'max_write_buffer_number',
-            str(buffers),
-            'As many memtables as fit in the WAL limit, which triggers flushes before there '
-            'are more.',
-            f'{DEEP_DIVE}, New Tuning Candidate',
-        ),
-        Choice(
-            'min_write_buffer_number_to_merge',
-            str(merge),
-            f'{_MERGE} x 16 MiB = 96 MiB per flush, near the 128 MiB of 2022.{scaled}',
-            QA,
-        ),
-        Choice(
-            'compaction_style',
-            'kCompactionStyleLevel',
-            "The only style that BlueStore is tested with; RocksDB's default.",
-            f'{DEEP_DIVE}, New Tuning Candidate',
-        ),
-        Choice(
-            'write_buffer_size',
-            str(size),
-            'Memtables of 16 MiB give most of the gain of small ones, and upstream tested them '
-            f'in QA for all workloads.{scaled}',
-            QA,
-        ),
-        Choice('max_background_jobs', str(jobs), jobs_why, f'{DEEP_DIVE}, New Tuning Candidate'),
-        Choice(
-            'level0_file_num_compaction_trigger',
-            str(_TRIGGER),
-            'Eight files in level 0 undo most of the write amplification that smaller memtables '
-            'add.',
-            f'{DEEP_DIVE}, Pacific Testing (RBD)',
-        ),
-        Choice(
-            'max_bytes_for_level_base',
-            str(base_bytes),
-            f'Level 1 as large as level 0, which settles at {format_bytes(merge * size)} x '
-            f'{_TRIGGER} = {format_bytes(level0_bytes)}'
-            + ('.' if base_bytes == level0_bytes else ', rounded up to a power of two.'),
-            _GUIDE,
-        ),
-        Choice(
-            'max_bytes_for_level_multiplier',
-            str(_MULTIPLIER),
-            'As published: below the default of 10, since level 1 is larger than the default of '
-            '256 MiB.',
-            f'{DEEP_DIVE}, New Tuning Candidate',
-        ),
-        Choice(
-            'compaction_readahead_size',
-            '2MB',
-            'Compactions read sequentially; without it each key is a separate read.',
-            'ceph/ceph#14932',
-        ),
-        Choice('max_total_wal_size', str(wal_bytes), wal_why, wal_source),
-        Choice(
-            'writable_file_max_buffer_size',
-            '0',
-            'BlueFS has its own buffer, so RocksDB needs none.',
-            f'{DEEP_DIVE}, Modern Ceph',
-        ),
+    jobs = min(situation.cores or _JOBS, _JOBS)
+    fill = {
+        'size': size,
+        'merge': merge,
+        'buffers': max(2 * merge, wal_bytes // size),
+        'trigger': _TRIGGER,
+        'base': base_bytes,
+        'flush': format_bytes(merge * size),
+        'level0': format_bytes(level0_bytes),
+        'rounded': '' if base_bytes == level0_bytes else ', rounded up to a power of two',
+        'scaled': '' if scale == 1 else ' Scaled down with the WAL.',
+        'jobs': jobs,
+        'jobs_why': f'One flush, and no more compactions than {jobs} cores can handle.'
+        if jobs < _JOBS
+        else 'One flush and three compactions at once: OSDs use fewer than 10 cores.',
+        'wal': wal_bytes,
+        'wal_why': wal_why,
+        'wal_source': wal_source,
+    }
+    return tuple(
+        Choice(**{name: text.format_map(fill) for name, text in entry.items()})
+        for entry in loader.load('derivation')['options']
     )
-
-
-def _jobs(situation: Situation) -> tuple[int, str]:
-    cores = situation.cores
-    if cores is not None and cores < _JOBS:
-        return cores, f'One flush, and no more compactions than {cores} cores can handle.'
-    return _JOBS, 'One flush and three compactions at once: OSDs use fewer than 10 cores.'

@@ -140,13 +140,13 @@ def osd_by_id(osds: Sequence[OsdFacts], osd_id: int) -> OsdFacts:
 
 def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERRIDES) -> Situation:
     """A hypothetical OSD of this release with overrides."""
-    devices = _devices(Devices(), overrides)
     measured, about_workload = _workload(overrides.workload)
+    devices = devices_of(None, overrides)
     common = [f'No OSD was named: a hypothetical OSD of {release.label} is assumed.']
     if devices.dedicated_db is None and devices.dedicated_wal is None:
         common.append('No DB or WAL device is known; use --db-size and --wal-size, or --osd.')
-    of_model = [] if overrides.columns is not None else [_DEFAULT_COLUMNS.format(release.label)]
-    of_model.append(about_workload)
+    by_default = f'Its column families are assumed to be the default of {release.label}.'
+    of_model = [*([by_default] if overrides.columns is None else []), about_workload]
     if overrides.memory_bytes is None:
         of_model.append(
             'osd_memory_target is assumed to be 4 GiB, its default; use --memory to set it.'
@@ -159,11 +159,7 @@ def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERR
         cores=overrides.cores,
         own_columns=overrides.columns,
         load=_load(Load(workload=measured), overrides),
-        assumptions=Assumptions(
-            tuple(common),
-            tuple(of_model),
-            _about_cores(overrides),
-        ),
+        assumptions=Assumptions(tuple(common), tuple(of_model), _about_cores(overrides)),
     )
 
 
@@ -171,61 +167,48 @@ def situation_of_osd(
     facts: OsdFacts, release: KnownRelease, overrides: Overrides = NO_OVERRIDES
 ) -> Situation:
     """The situation of an OSD, with overrides."""
-    info, signals, details = facts.info, facts.signals, facts.details
-    chosen = overrides.workload or (facts.workload.workload_class if facts.workload else None)
+    signals, settings = facts.signals, facts.settings or {}
+    own = facts.workload.workload_class if facts.workload else None
+    chosen = overrides.workload or own
     measured, about_workload = _workload(chosen)
-    imagined = overrides.workload not in (None, facts.workload and facts.workload.workload_class)
     of_model: list[str] = []
-    load = Load(
-        workload=measured,
-        wal_bytes_per_s=signals.wal_bytes_per_s if signals else None,
-        log_entries=_log_entries(facts.settings or {}),
-        write_bytes=None if imagined else _write_bytes(facts),
-        thread_waits=_thread_waits(facts),
-    )
-    used = signals.db_used_bytes if signals else None
-    if used is not None and signals is not None and overrides.data_bytes is None:
-        load = replace(load, data_bytes=float(used + (signals.slow_used_bytes or 0)))
+    data_bytes = None
+    if signals and signals.db_used_bytes is not None and overrides.data_bytes is None:
+        data_bytes = float(signals.db_used_bytes + (signals.slow_used_bytes or 0))
         of_model.append(
             'All that BlueFS uses is assumed to be SST files; the share of the WAL is unknown.'
         )
-    target = overrides.memory_bytes or (details.memory_target_bytes if details else None)
+    target = memory_target_of(facts, overrides)
     if target is None:
-        target = DEFAULT_MEMORY_TARGET_BYTES
         of_model.append('osd_memory_target is not known yet and assumed to be 4 GiB, its default.')
-    known = Devices(
-        dedicated_db=info.dedicated_db,
-        dedicated_wal=info.dedicated_wal,
-        db_bytes=info.db_device_bytes,
-        wal_bytes=info.wal_device_bytes,
-        main_bytes=info.main_device_bytes,
+    known = column_families(facts)
+    about_columns = _about_columns_of(facts, release, overrides, known)
+    load = Load(
+        workload=measured,
+        wal_bytes_per_s=signals.wal_bytes_per_s if signals else None,
+        data_bytes=data_bytes,
+        log_entries=_log_entries(settings),
+        write_bytes=_write_bytes(facts) if chosen is own else None,
+        thread_waits=_thread_waits(facts),
     )
-    known_columns = column_families(facts)
     situation = Situation(
         release=release,
         workload=chosen,
-        devices=_devices(known, overrides),
-        memory_target_bytes=target,
+        devices=devices_of(facts, overrides),
+        memory_target_bytes=target or DEFAULT_MEMORY_TARGET_BYTES,
         cores=overrides.cores,
-        own_columns=overrides.columns or known_columns.columns,
-        selection=_selection(facts.settings or {}),
+        own_columns=overrides.columns or known.columns,
+        selection=_selection(settings),
         load=_load(load, overrides),
-        osd_id=info.osd_id,
+        osd_id=facts.info.osd_id,
         annex=facts.options.kept_annex if facts.options else '',
         assumptions=Assumptions(
-            (),
-            (
-                *of_model,
-                *_about_columns_of(facts, release, overrides, known_columns),
-                about_workload,
-            ),
-            _about_cores(overrides),
+            (), (*of_model, *about_columns, about_workload), _about_cores(overrides)
         ),
     )
-    if imagined or overrides.data_bytes is not None:
-        # Measurements are for another workload or database than the overrides.
-        return situation
-    return _fitted(situation, facts)
+    # Measurements are not for another workload or database than the overrides.
+    measures = chosen is own and overrides.data_bytes is None
+    return _fitted(situation, facts) if measures else situation
 
 
 def _write_bytes(facts: OsdFacts) -> Optional[float]:
@@ -272,16 +255,28 @@ def _rounded(value: Optional[float], digits: int) -> Optional[float]:
     return None if value is None else float(f'{value:.{digits}g}')
 
 
-def _devices(known: Devices, overrides: Overrides) -> Devices:
-    if overrides.db_bytes is not None:
-        known = replace(
-            known, dedicated_db=overrides.db_bytes > 0, db_bytes=overrides.db_bytes or None
+def memory_target_of(facts: Optional[OsdFacts], overrides: Overrides) -> Optional[int]:
+    details = facts.details if facts else None
+    return overrides.memory_bytes or (details.memory_target_bytes if details else None)
+
+
+def devices_of(facts: Optional[OsdFacts], overrides: Overrides) -> Devices:
+    """The devices of an OSD, or of none; 0 in an override: there is no such device."""
+    db, wal, known = overrides.db_bytes, overrides.wal_bytes, Devices()
+    if facts is not None:
+        info = facts.info
+        known = Devices(
+            info.dedicated_db,
+            info.dedicated_wal,
+            info.db_device_bytes,
+            info.wal_device_bytes,
+            info.main_device_bytes,
         )
-    if overrides.wal_bytes is not None:
-        known = replace(
-            known, dedicated_wal=overrides.wal_bytes > 0, wal_bytes=overrides.wal_bytes or None
-        )
-    elif known.dedicated_wal is None and overrides.db_bytes is not None:
+    if db is not None:
+        known = replace(known, dedicated_db=db > 0, db_bytes=db or None)
+    if wal is not None:
+        known = replace(known, dedicated_wal=wal > 0, wal_bytes=wal or None)
+    elif known.dedicated_wal is None and db is not None:
         # An operator's DB device without a WAL device means that there is none.
         known = replace(known, dedicated_wal=False)
     return known
@@ -319,9 +314,6 @@ def _log_entries(settings: Mapping[str, Setting]) -> Optional[float]:
         return None
     # The number of PGs does not matter at the usual length.
     return min(LOG_ENTRIES, float(most * USUAL_PLACEMENT_GROUPS))
-
-
-_DEFAULT_COLUMNS = 'Its column families are assumed to be the default of {}.'
 
 
 def _about_columns_of(

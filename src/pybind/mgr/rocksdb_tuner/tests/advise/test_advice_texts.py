@@ -269,7 +269,7 @@ def reported(scenario: Scenario) -> str:
                 *(
                     f'{k}: {v}'
                     for k, v in asdict(found.conclusion).items()
-                    if v and k not in {'who', 'limit'}
+                    if v and k not in {'who', 'limit', 'waits'}
                 ),
                 *(words(a, scenario.whole) for a in found.recommendations),
             )

@@ -110,6 +110,15 @@ def test_set_that_cannot_be_modeled_is_ruled_out(monkeypatch: pytest.MonkeyPatch
     assert infeasible(case(osd()), LZ4.options, PACIFIC) == ('It cannot be modeled.',)
 
 
+def test_levels_that_are_as_large_now_rule_nothing_out() -> None:
+    """The checks do not count them under dynamic level bytes, which BlueStore's paths disable."""
+    dynamic = f'{LZ4.options},level_compaction_dynamic_level_bytes=true'
+    here = case(osd(text=dynamic, dedicated_db=True, db_device_bytes=2 * GIB), does=workload(RBD))
+    assert 'levels-beyond-device' in here.broken(LZ4.options)
+    assert 'levels-beyond-device' not in here.broken(dynamic)
+    assert not [why for why in infeasible(here, LZ4.options, dynamic) if 'levels 0 and 1' in why]
+
+
 def test_short_space_excludes_sets_that_need_more() -> None:
     short = {'slow_used_bytes': 1, 'db_used_bytes': 30 * GIB, 'db_total_bytes': 100 * GIB}
     room = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'signals': short}

@@ -30,6 +30,7 @@ FILES = [
     'judged_signals',
     'experiments',
     'conditions',
+    'reasons',
 ]
 
 

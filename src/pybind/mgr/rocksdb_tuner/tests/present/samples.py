@@ -188,6 +188,7 @@ def options(osd_id: int, profile: Optional[str] = 'pacific-default') -> OsdOptio
         annex_who=None,
         starts=True,
         culprits=(),
+        unknown_entry=None,
         profile=profile,
     )
 

@@ -8,7 +8,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.whatif.compare import hardware_of_osd, subjects
+from rocksdb_tuner.advise.whatif.compare import subjects
 from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.releases import known_releases
@@ -121,32 +121,3 @@ def test_invalid_subject_is_reported(asked: dict[str, object], code: int, messag
     with pytest.raises(BadQuestionError, match=message) as error:
         subjects([osd(0), osd(1, None)], **asked)  # type: ignore[arg-type]
     assert error.value.errno == code
-
-
-@pytest.mark.parametrize(
-    ('message', 'wal', 'db', 'memory'),
-    [
-        ({}, GIB, 60 * GIB, 8 * GIB),
-        ({'wal_size': '0'}, None, 60 * GIB, 8 * GIB),
-        ({'wal_size': '2G'}, 2 * GIB, 60 * GIB, 8 * GIB),
-        ({'db_size': '0'}, GIB, None, 8 * GIB),
-        ({'db_size': '3G'}, GIB, 3 * GIB, 8 * GIB),
-        ({'memory': '2G'}, GIB, 60 * GIB, 2 * GIB),
-    ],
-)
-def test_each_device_comes_from_the_override_or_the_osd(
-    message: dict[str, str], wal: Optional[int], db: Optional[int], memory: Optional[int]
-) -> None:
-    known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
-    found = hardware_of_osd(known, read_overrides(**message))  # type: ignore[arg-type]
-    assert (found.wal_device_bytes, found.db_device_bytes, found.memory_target_bytes) == (
-        wal,
-        db,
-        memory,
-    )
-    assert (found.families, found.related_options) == (None, ())
-    assert hardware_of_osd(osd(0)).memory_target_bytes is None
-    assert hardware_of_osd(osd(0)._replace(sharded=True)).families is None
-    unsharded = hardware_of_osd(osd(0)._replace(sharded=False)).families
-    assert unsharded is not None
-    assert [len(own) for own in unsharded] == [0]
