@@ -251,10 +251,11 @@ dist: $(TAB_BUNDLE) $(REPORT_SCRIPT)
 deb rpm: dist
 	packaging/build-package $@ $(DIST_TARBALL)
 
-# With all that it needs besides Python: the collecting script and the page's.
-pyz: $(TAB_TO_INSTALL)
+# With all that it needs besides Python: what it prints with, the collecting script and the page's.
+pyz: $(TOX) $(TAB_TO_INSTALL)
 	rm -rf build/pyz && mkdir -p build/pyz $(PACKAGES_DIR)
 	$(MAKE) --no-print-directory install DESTDIR=build/pyz MGR_DIR=
+	$(VENV)/bin/python -m pip install --quiet --no-deps --no-compile --target build/pyz prettytable==3.6.0 wcwidth==0.2.13
 	install -m 644 contrib/collect packaging/pyz/__main__.py build/pyz
 	/usr/bin/python3 -m zipapp --compress --python '/usr/bin/env python3' --output $(PYZ) build/pyz
 

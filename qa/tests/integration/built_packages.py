@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -54,7 +55,14 @@ def build() -> Packages:
 
 def build_pyz(target: Path) -> None:
     """The one file for clusters without the module, without the tab."""
-    subprocess.run(['make', 'pyz', f'PYZ={target}', 'TAB_TO_INSTALL='], cwd=CHECKOUT, check=True)
+    subprocess.run(
+        [
+            *('make', '--old-file', f'{sys.prefix}/bin/tox', 'pyz', f'VENV={sys.prefix}'),
+            *('TAB_TO_INSTALL=', f'PYZ={target}'),
+        ],
+        cwd=CHECKOUT,
+        check=True,
+    )
 
 
 def unpacked(folder: Path) -> Path:
