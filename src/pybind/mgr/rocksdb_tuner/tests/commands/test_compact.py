@@ -179,7 +179,10 @@ def test_unknown_osds_and_empty_groups_are_refused(
 def test_second_operation_is_refused(module: Compacting) -> None:
     module.ask('compact', 'osd.0')
     code, error = module.ask('compact', 'osd.1')
-    assert (code, error) == (errno.EBUSY, 'compaction campaign c1 is under way')
+    assert (code, error) == (
+        errno.EBUSY,
+        'compaction campaign c1 is under way: wait for it, or abort it',
+    )
 
 
 def test_nothing_is_compacted_in_mode_off_or_without_bluestore(module: Compacting) -> None:
