@@ -1,4 +1,4 @@
-"""What the OSDs of the demo's cluster have counted, by their admin sockets."""
+"""What the OSDs of the demo's cluster have counted, by their admin sockets and the scheduler."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from .admin_socket import ask, osd_socket
 from .cluster import Cluster
 from .demo_table import Counted, DbSpace
+from .thread_cpu import thread_cpu_s
 
 COMPACT_TIMEOUT_S = 300.0
 _CREATED = '"event": "table_file_creation"'
@@ -22,9 +23,18 @@ def osd_ids(cluster: Cluster) -> range:
 def counted(cluster: Cluster) -> Counted:
     """Since the start of each OSD; of all OSDs together."""
     total = Counted()
-    for _, socket in _sockets(cluster):
+    daemons = cluster.status()
+    for number, socket in _sockets(cluster):
         bluefs = ask(socket, 'perf dump')['bluefs']
-        total = total.plus(Counted(bluefs['bytes_written_wal'], bluefs['bytes_written_sst']))
+        cpu_s = thread_cpu_s(Path('/proc') / str(daemons.pid(f'osd.{number}')))
+        total = total.plus(
+            Counted(
+                bluefs['bytes_written_wal'],
+                bluefs['bytes_written_sst'],
+                cpu_s['rocksdb:high'] + cpu_s['rocksdb:low'],
+                cpu_s['bstore_kv_sync'],
+            )
+        )
     return total
 
 

@@ -9,16 +9,20 @@ from typing import Any
 
 #: Smaller changes of DB space are not worth restarts.
 LEAST_SPACE = 0.05
-#: Of bytes per request: runs of a minute without a change differ by less, on shared cores too.
-NOISE = 0.1
+#: Of bytes per request, and of CPU time per request: runs of a minute without a change differ by
+#: less, on shared cores too.
+NOISE, CPU_NOISE = 0.1, 0.25
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Counters of OSDs: bytes that BlueFS wrote for RocksDB."""
+    """Counters of OSDs: bytes that BlueFS wrote for RocksDB, and CPU time of threads."""
 
     wal_bytes: int = 0
     sst_bytes: int = 0
+    #: Flushes and compactions.
+    background_s: float = 0.0
+    kv_sync_s: float = 0.0
 
     def plus(self, other: Counted) -> Counted:
         return Counted(*(a + b for a, b in zip(astuple(self), astuple(other))))
@@ -60,6 +64,14 @@ class Load:
         """At most so many bytes for a request are still in memtables: all that the WAL took."""
         return self.counted.wal_bytes / self.requests
 
+    @property
+    def kv_sync_us(self) -> float:
+        return 1e6 * self.counted.kv_sync_s / self.requests
+
+    @property
+    def cpu_us(self) -> float:
+        return 1e6 * (self.counted.background_s + self.counted.kv_sync_s) / self.requests
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -80,18 +92,21 @@ class Outcome(Enum):
 
 
 def judge(space: tuple[DbSpace, DbSpace], loads: Iterable[tuple[Load, Load]]) -> Outcome:
-    """Whether a change was good: DB space and DB writes per request, before and after.
+    """Whether a change was good: DB space, DB writes and kv_sync CPU per request, before and after.
 
     Worse if any of them is. What is still in memtables at the end of a run is neither saved nor
-    spent. CPU time is not judged: a run is too short for as many flushes and compactions before
-    and after.
+    spent. CPU time of flushes and compactions is not judged: a run is too short for as many of
+    them before and after.
     """
     before, after = space
     better = after.share <= before.share * (1 - LEAST_SPACE)
     for old, new in loads:
         if new.db_bytes > (old.db_bytes + old.unflushed_bytes) * (1 + NOISE):
             return Outcome.WORSE
+        if new.kv_sync_us > old.kv_sync_us * (1 + CPU_NOISE):
+            return Outcome.WORSE
         better = better or new.db_bytes + new.unflushed_bytes < old.db_bytes * (1 - NOISE)
+        better = better or new.kv_sync_us < old.kv_sync_us * (1 - CPU_NOISE)
     if after.share > before.share * (1 + LEAST_SPACE):
         return Outcome.WORSE
     return Outcome.BETTER if better else Outcome.SAME
@@ -99,18 +114,22 @@ def judge(space: tuple[DbSpace, DbSpace], loads: Iterable[tuple[Load, Load]]) ->
 
 def counted_table(before: Load, after: Load) -> str:
     """A row for each counter, for a request of the client and all OSDs together."""
-    pairs = [
-        (load.requests, load.counted.wal_bytes, load.counted.sst_bytes) for load in (before, after)
+
+    def of(label: str, name: str, scale: float = 1.0) -> tuple[str, float, float]:
+        counts = (float(getattr(load.counted, name)) / load.requests for load in (before, after))
+        old, new = (scale * count for count in counts)
+        return label, old, new
+
+    rows = [
+        ('client requests', float(before.requests), float(after.requests)),
+        of('WAL bytes per request', 'wal_bytes'),
+        of('SST bytes per request', 'sst_bytes'),
+        ('WAL and SST bytes per request', before.db_bytes, after.db_bytes),
+        of('flush and compaction CPU, us', 'background_s', 1e6),
+        of('kv_sync CPU, us', 'kv_sync_s', 1e6),
+        ('all of these threads, us', before.cpu_us, after.cpu_us),
     ]
-    (old, old_wal, old_sst), (new, new_wal, new_sst) = pairs
-    return _lines(
-        [
-            ('client requests', float(old), float(new)),
-            ('WAL bytes per request', old_wal / old, new_wal / new),
-            ('SST bytes per request', old_sst / old, new_sst / new),
-            ('WAL and SST bytes per request', before.db_bytes, after.db_bytes),
-        ]
-    )
+    return _lines(rows)
 
 
 def space_row(before: DbSpace, after: DbSpace) -> str:
@@ -126,13 +145,12 @@ def space_row(before: DbSpace, after: DbSpace) -> str:
 
 def client_table(before: Measured, after: Measured) -> str:
     """What the client saw."""
-    rows = {
-        'client operations per s': ('ops_per_s',),
-        'client mean latency, ms': ('latency_ms', 'mean'),
-        'client 99th percentile, ms': ('latency_ms', 'p99'),
-    }
     return _lines(
-        [(label, _seen(before, path), _seen(after, path)) for label, path in rows.items()]
+        [
+            ('client operations per s', _client(before, 'ops_per_s'), _client(after, 'ops_per_s')),
+            ('client mean latency, ms', _latency(before, 'mean'), _latency(after, 'mean')),
+            ('client 99th percentile, ms', _latency(before, 'p99'), _latency(after, 'p99')),
+        ]
     )
 
 
@@ -144,10 +162,13 @@ def _lines(rows: Sequence[tuple[str, float | None, float | None]]) -> str:
     return '\n'.join(lines)
 
 
-def _seen(measured: Measured, path: Sequence[str]) -> float | None:
-    value: Any = measured.client
-    for name in path:
-        value = (value or {}).get(name)
+def _client(measured: Measured, name: str) -> float | None:
+    value = measured.client.get(name)
+    return None if value is None else float(value)
+
+
+def _latency(measured: Measured, name: str) -> float | None:
+    value = (measured.client.get('latency_ms') or {}).get(name)
     return None if value is None else float(value)
 
 
