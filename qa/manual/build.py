@@ -56,7 +56,8 @@ def main() -> int:
     source, html = OUT / 'source', OUT / 'html'
     lay_out(source)
     shutil.rmtree(html, ignore_errors=True)
-    sphinx = [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'dirhtml']
+    # Anew (-E): a label moved to another page would be a duplicate of the one that is remembered
+    sphinx = [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-E', '-b', 'dirhtml']
     places = ['-c', str(CHECKOUT / 'qa/manual'), '-d', str(OUT / 'doctrees')]
     done = subprocess.run([*sphinx, '-a', *places, str(source), str(html)], check=False)
     if done.returncode == 0:

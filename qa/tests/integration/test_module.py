@@ -399,7 +399,7 @@ def test_rollout_without_an_orchestrator_names_the_osd_to_restart_and_continues(
             tuner.wait_for(
                 lambda osd_id=osd_id: (
                     (s := tuner.operation())['phase'] == 'waiting'  # type: ignore[misc]
-                    and f'osd.{osd_id}' in (s['paused_reason'] or '')
+                    and f'restart osd.{osd_id} next' in (s['paused_reason'] or '')
                 ),
                 120,
                 f'asked to restart osd.{osd_id}',
