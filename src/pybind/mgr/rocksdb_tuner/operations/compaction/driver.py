@@ -323,7 +323,11 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     # -- storing
 
     def _load(self) -> None:
-        self._state = self._quarantine.read(self._stored)
+        # Paused: after a failed load, operators do not expect it to resume on its own.
+        self._state = self._quarantine.read(
+            self._stored,
+            lambda s: s if s.ended else records.paused(s, 'the module', s.updated_s),
+        )
         self._unrecorded = self._state is not None and self._state.ended
 
     def _store(self, state: CampaignState) -> None:

@@ -13,6 +13,7 @@ from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.operations.compaction.driver import CURRENT
 from rocksdb_tuner.operations.compaction.machine import Probe, parse_probe
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
+from rocksdb_tuner.store.stored import BROKEN
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
 
 from .conftest import USED_BYTES, Run
@@ -357,6 +358,22 @@ def test_broken_campaign_is_reported_with_its_error_and_quarantined(
     assert reason in caplog.messages
     run.start()
     assert run.state.stage is Phase.PREFLIGHT
+
+
+def test_campaign_that_can_be_read_again_waits_for_its_operator() -> None:
+    """Another version of the module could not read it; meanwhile others may have been at work."""
+    run = Run()
+    run.start()
+    run.until(lambda state: bool(state.in_flight))
+    before = list(run.cluster.compactions.requested)
+    run.store.values[BROKEN + CURRENT] = run.store.values.pop(CURRENT)
+    run.fail_over()
+    for _ in range(50):
+        run.tick()
+    assert run.state.paused_by == 'the module'
+    assert run.cluster.compactions.requested == before
+    run.driver.resume(run.cluster.now_s)
+    run.until(lambda state: state.ended)
 
 
 # -- the answer of an OSD
