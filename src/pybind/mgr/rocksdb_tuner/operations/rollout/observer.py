@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Callable, NamedTuple, Optional, Protocol
+from typing import Callable, NamedTuple, Optional, Protocol, TypedDict
 
 from ...mgr.protocols import (
     Announcements,
@@ -48,6 +48,17 @@ log = logging.getLogger(__name__)
 
 #: Interval at which the orchestrator is asked to refresh.
 REFRESH_S = 60.0
+
+
+class _Restart(TypedDict):
+    """Fields of `Observation` about the requested restart."""
+
+    described: Mapping[int, OrchestratedDaemon]
+    restart_settled: bool
+    down_s: float
+    was_down_s: float
+    alive: Optional[bool]
+    lifeless_s: float
 
 
 class Liveness:
@@ -219,10 +230,13 @@ class Observer:
         soaking_s = self._soaking.update((state.rollout_id, batch), steady_s)
         self._see_processes(cluster, steady_s)
         up = [n for n, (is_up, *_) in self._processes.items() if is_up]
+        reported = self._reported.update(self._processes, reader, up, steady_s)
+        # Time passes also while the config store cannot be read.
+        restart = self._restart(state, cluster, needs, machine.limits.restart_s, steady_s)
         entries = self._cluster.entries()
         gated = bool(needs.ok_to_stop or needs.upgrade)
         forward = state.direction is Direction.FORWARD
-        seen = Observation(
+        return Observation(
             cluster=cluster,
             pgs=reader.pg_summary(),
             health=frozenset(reader.health_codes()),
@@ -249,7 +263,7 @@ class Observer:
                 for n in self._moves.within(min(RESTARTED_TOGETHER_S, soaking_s))
                 if n in self._processes
             ),
-            osds_moved=not self._reported.update(self._processes, reader, up, steady_s),
+            osds_moved=not reported,
             watched_s=allowed.watched_s,
             waited_s=waited_s,
             absent_s=absent_s,
@@ -257,20 +271,20 @@ class Observer:
             after_s=found.after_s,
             judgement=found.judgement,
             restart_is_ours=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
+            **restart,
         )
-        return self._with_restart(seen, state, needs, machine.limits.restart_s, steady_s)
 
-    def _with_restart(
+    def _restart(
         self,
-        seen: Observation,
         state: RolloutState,
+        cluster: ClusterMap,
         needs: Needs,
         most_s: float,
         steady_s: float,
-    ) -> Observation:
+    ) -> _Restart:
         """What is known of the requested restart, and how long the OSD in flight has been down."""
         flying = state.in_flight
-        info = None if flying is None else seen.osd(flying.osd_id)
+        info = None if flying is None else cluster.by_id.get(flying.osd_id)
         is_down = info is not None and not info.up
         key = state.rollout_id, None if flying is None else flying.osd_id, is_down
         down_s = self._down.update(key, steady_s)
@@ -280,15 +294,14 @@ class Observer:
         if flying is not None and is_down:
             self._was_down = flying.osd_id, down_s
         same = flying is not None and not is_down and self._was_down[0] == flying.osd_id
-        return replace(
-            seen,
-            described=described,
-            restart_settled=self._restart_settled(state.asked, described, steady_s, most_s),
-            down_s=down_s if is_down else 0.0,
-            was_down_s=self._was_down[1] if same else 0.0,
-            alive=alive if is_down else None,
-            lifeless_s=self._lifeless.update((*key, alive is True), steady_s),
-        )
+        return {
+            'described': described,
+            'restart_settled': self._restart_settled(state.asked, described, steady_s, most_s),
+            'down_s': down_s if is_down else 0.0,
+            'was_down_s': self._was_down[1] if same else 0.0,
+            'alive': alive if is_down else None,
+            'lifeless_s': self._lifeless.update((*key, alive is True), steady_s),
+        }
 
     def _see_processes(self, cluster: ClusterMap, steady_s: float) -> None:
         # The map of a large cluster rarely changes between two steps.

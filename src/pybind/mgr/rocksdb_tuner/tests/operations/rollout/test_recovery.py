@@ -46,6 +46,18 @@ def in_recovery(run: Run) -> None:
     run.tick()
 
 
+def test_time_down_counts_while_the_config_store_cannot_be_read(run: Run) -> None:
+    not_starting(run)
+    run.cluster.errors['config dump'] = run.refusal
+    since_s = run.cluster.now_s
+    while run.cluster.now_s < since_s + 560:
+        run.tick()
+    del run.cluster.errors['config dump']
+    answers_s = run.cluster.now_s
+    run.until(lambda s: s.direction is Direction.RECOVER)
+    assert run.cluster.now_s - answers_s < 30
+
+
 # -- abort
 
 
