@@ -9,12 +9,14 @@ import pytest
 
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.operations.phases import OperationRefused, Permission
+from rocksdb_tuner.operations.rollout.records import AskedRestart
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
 from rocksdb_tuner.tests.operations.experiment.conftest import plan
 from rocksdb_tuner.tests.operations.rollout.conftest import Clients, set_profile
+from rocksdb_tuner.tick import operation_control
 from rocksdb_tuner.tick.operation_control import measurements
 from rocksdb_tuner.tuner import Tuner
 
@@ -66,6 +68,21 @@ class Manager:
 @pytest.fixture
 def manager() -> Manager:
     return Manager()
+
+
+def test_rollout_and_rollback_know_of_a_restart_that_an_experiment_requested(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two OSDs must not be down at once because the orchestrator still holds that request."""
+    control, found = manager.control, []
+    outstanding = AskedRestart(3), control.experiment._observer
+    monkeypatch.setattr(type(control.experiment), 'outstanding', outstanding)
+    monkeypatch.setattr(control.driver, 'start', lambda *_, elsewhere: found.append(elsewhere))
+    monkeypatch.setattr(control.driver, 'rollback', lambda *given: found.append(given[-1]))
+    monkeypatch.setattr(operation_control, 'change_request', lambda *_: ANYTHING)
+    control.start(ANYTHING, 'client.a')
+    control.rollback(None, 'client.a')
+    assert found == [outstanding] * 2
 
 
 def test_nothing_starts_during_an_experiment(manager: Manager) -> None:
