@@ -194,6 +194,16 @@ def test_recovered_step_is_cleared() -> None:
     assert STEP_FAILED not in health_checks(world.tuner.snapshot)
 
 
+def test_mode_that_was_unreadable_at_load_is_no_failure_for_ever() -> None:
+    """A new manager asks for it before there is a sample to take."""
+    world = World()
+    works, world.tuner.current.read_mode = world.tuner.current.read_mode, broken
+    assert world.tuner.current.mode() is Mode.OFF
+    world.tuner.current.read_mode = works
+    world.run(20)
+    assert world.tuner.snapshot.failing == ()
+
+
 def test_command_refused_briefly_by_monitors_raises_no_alarm() -> None:
     world = World()
     world.run(20)

@@ -96,6 +96,8 @@ class CurrentSettings:
             self.unreadable = 'the options of the module cannot be read'
             return replace(self._last or Settings(), mode=self.mode())
         self._steps.works('settings')
+        # They hold the mode, too
+        self._steps.works('mode')
         self.unreadable = None
         self._last = settings
         return settings
