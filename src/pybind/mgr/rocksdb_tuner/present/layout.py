@@ -266,7 +266,7 @@ def _pieces(word: str, width: int) -> Iterator[str]:
     piece = ''
     for character in word:
         # A character that is wider than the column gets its own line.
-        if piece and display_width(piece + character) > width:
+        while piece and display_width(piece + character) > width:
             end = piece.rfind(',') + 1 or len(piece)
             yield piece[:end]
             piece = piece[end:]

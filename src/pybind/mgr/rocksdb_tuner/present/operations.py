@@ -536,10 +536,11 @@ def history(records: Sequence[HistoryRecord]) -> str:
 
 def _history_record(record: HistoryRecord) -> str:
     tried, comparison = record.experiment, compared(record)
+    unmeasured = _UNMEASURED if record.kind == 'rollout' else {}
     pairs: Sequence[tuple[str, Optional[str]]] = (
         ('Change', _change_line(record)),
         ('Predicted', record.prediction or 'nothing'),
-        ('Measured', record.measured or _UNMEASURED.get(record.outcome, 'nothing')),
+        ('Measured', record.measured or unmeasured.get(record.outcome, 'nothing')),
         ('Compared', _RESULT_TEXTS[comparison.result] if comparison else None),
     )
     if tried is not None:

@@ -439,6 +439,9 @@ CASES: Mapping[str, Any] = {
         options_from='broken', options_to=''
     ),
     'a change without a soak': lambda: history(outcome=Outcome.DONE, measured=None),
+    'a compaction of unknown sizes': lambda: history(
+        rollout_id='c1', outcome=Outcome.DONE, measured=None
+    ),
     'history in JSON': lambda: pretty('history', (*SMALL.history, record_of(experiments.ended()))),
     'history of an experiment': lambda: plain('history', (record_of(experiments.ended()),)),
     'modes': lambda: '\n'.join(plain('mode', mode) for mode in Mode),

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from operator import itemgetter
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.present import layout
@@ -92,6 +92,7 @@ def test_table_has_no_frame_and_no_trailing_blanks() -> None:
     assert text == 'ID  NAME\n 7  x\n10  y'
 
 
+@example('\u6f22\u6f22,b\u6f22\u6f22', 78)
 @given(st.text(max_size=400), st.integers(0, 40))
 def test_a_paragraph_of_any_text_fits(text: str, indent: int) -> None:
     assert widest(layout.paragraph(text, indent)) <= WIDTH
