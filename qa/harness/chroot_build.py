@@ -24,7 +24,7 @@ from pathlib import Path
 from . import ending, packages, preload, space
 from .chroot import ChrootHost
 from .errors import HarnessError
-from .host import Host
+from .host import Host, terminate_commands
 from .layout import cache_dir
 from .packages import INSTALL_TIMEOUT_S
 from .ports import held_path
@@ -85,7 +85,12 @@ def ensure_all(releases: Iterable[Release], progress: Progress) -> None:
         if release.in_chroot and not _is_up_to_date(chroot_path(release), release)
     }
     with ThreadPoolExecutor(max(1, len(missing))) as pool:
-        list(pool.map(lambda release: _ensure(release, progress), missing.values()))
+        try:
+            list(pool.map(lambda release: _ensure(release, progress), missing.values()))
+        except BaseException:
+            # The pool waits for what the others run
+            terminate_commands()
+            raise
 
 
 def _ensure(release: Release, progress: Progress) -> None:

@@ -93,12 +93,20 @@ def run_again(session: pytest.Session) -> None:
     why = 'the disk was full' if disk_full else 'a second run decides'
     print(f'\nRun again ({why}): {" ".join(_failed)}', flush=True)
     wait_for_space()
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', *options, '--part=1/1', *files],
+    # Those that this run had: of a part no others
+    tests = [item.nodeid for item in session.items if item.nodeid.partition('::')[0] in files]
+    again = subprocess.Popen(
+        [sys.executable, '-m', 'pytest', *options, '--part=1/1', *tests],
         cwd=config.rootpath,
         env={**os.environ, AGAIN: str(times + 1)},
-        check=False,
     )
-    if done.returncode == 0:
+    try:
+        session.exitstatus = again.wait()
+    except KeyboardInterrupt as interrupt:
+        # Ctrl-C reaches both; of SIGTERM and SIGHUP, which have a text, the other knows nothing
+        if interrupt.args:
+            again.terminate()
+        again.wait()
+        raise
+    if session.exitstatus == 0:
         print(f'\nUnsteady: failed, then passed ({why}): {" ".join(_failed)}', flush=True)
-    session.exitstatus = done.returncode
