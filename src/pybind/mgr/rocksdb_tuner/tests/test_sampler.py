@@ -126,6 +126,16 @@ def test_first_operations_of_clients_are_seen_at_the_next_tick() -> None:
     assert run.sampler.recognition.per_group['ssd'].workload_class is not WorkloadClass.IDLE
 
 
+def test_sample_is_partial_if_only_osds_with_another_pace_are_read() -> None:
+    run = after_a_full_sample()
+    partial = [run.sampler.partial]
+    run.tick(paces={33: 0})
+    partial.append(run.sampler.partial)
+    run.sampler.rest(Settings(), run.now_s)
+    partial.append(run.sampler.partial)
+    assert partial == [False, True, False]
+
+
 def test_intervals_of_work_end_with_samples_of_all_osds() -> None:
     """Each OSD's work in an interval is that of two samples of the interval's ends."""
     run = idle()
