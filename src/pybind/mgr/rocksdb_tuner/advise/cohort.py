@@ -125,8 +125,8 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
         text = f'The options of {name_osds(o.osd_id for o in unknown)} after a restart are unknown.'
         masked = dict.fromkeys(o.unknown_entry for o in unknown if o.unknown_entry)
         return text + ''.join(
-            f' OSDs may not start with the entry for {e.who}: set the option for osd or single '
-            f'OSDs instead, then run "{removal(e.who, e.name)}".'
+            f' It is unknown whether OSDs apply the entry for {e.who} when they start: set the '
+            f'option for osd or single OSDs instead, then run "{removal(e.who, e.name)}".'
             for e in masked
         )
     pending = [o.osd_id for o in options if o.pending_restart]

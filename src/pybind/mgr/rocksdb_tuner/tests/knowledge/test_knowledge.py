@@ -38,7 +38,7 @@ def schema(name: str) -> Any:
     return json.loads((FOLDER / 'schemas' / f'{name}.schema.json').read_text(encoding='utf-8'))
 
 
-@pytest.mark.parametrize('name', FILES)
+@pytest.mark.parametrize('name', [*FILES, 'choice', 'derivation', 'limits', 'model', 'workload'])
 def test_each_file_matches_its_schema(name: str) -> None:
     validator = jsonschema.Draft202012Validator(schema(name))
     validator.check_schema(schema(name))

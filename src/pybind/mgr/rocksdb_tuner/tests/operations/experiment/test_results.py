@@ -37,6 +37,10 @@ def test_unbounded_results_and_unknown_releases_are_no_evidence() -> None:
     assert measured_arms([record_of(with_arms(state, (open_ended, nothing)))]) == ()
     unknown = replace(state, request=replace(state.request, release=None))
     assert measured_arms([record_of(unknown)]) == ()
+    record = record_of(state)
+    assert record.experiment is not None
+    later = replace(record.experiment, objective='of a later version')
+    assert measured_arms([replace(record, experiment=later)]) == ()
 
 
 def test_predictions_of_arms_join_the_track_record() -> None:
