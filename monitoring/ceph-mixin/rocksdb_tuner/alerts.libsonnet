@@ -73,7 +73,7 @@
       'The RocksDB Tuner is not installed on a manager host',
       '{{ $value }} manager(s) do not have the module and cannot run it after a failover. "ceph rocksdb-tuner status" lists their hosts: install the module there and restart the manager.',
       'installing',
-      'Enabling',
+      'Installing',
     ),
     alert(
       'CephRocksDBTunerDBDeviceFullSoon',
