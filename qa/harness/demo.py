@@ -42,8 +42,8 @@ from .layout import DEFAULT_MEMORY, ClusterSpec
 from .progress import Progress
 
 QA = Path(__file__).resolve().parent.parent
-#: The first windows of a workload still hold the time before it.
-WORKLOAD_S = 40
+#: The first windows of a workload still hold the time before it, and it has to last to be judged.
+WORKLOAD_S = 60
 POLL_S = 5.0
 #: Quicker than Ceph's and the module's own, so that the demo takes minutes.
 QUICK = {'mgr_stats_period': '1', 'mgr/rocksdb_tuner/sample_interval': '2'}
