@@ -30,8 +30,7 @@ STALE = (
     'level0_file_num_compaction_trigger=2'
 )
 FINDING = 'unwise-options'
-#: A part of what the OSDs could do: they restart in seconds, and have something to be judged by.
-LOAD = ('rbd-randwrite', '--seconds', '1200', '--rate-iops', '400')
+LOAD = ('rbd-randwrite', '--seconds', '1200')
 #: The shortest soak with enough spans for a verdict: eight of 10 s.
 SOAK_S = 80
 #: The signal that has to gain, and by how many percent.
