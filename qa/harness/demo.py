@@ -45,6 +45,8 @@ QA = Path(__file__).resolve().parent.parent
 #: The first windows of a workload still hold the time before it.
 WORKLOAD_S = 60
 POLL_S = 5.0
+#: For how long "Wait" is taken at its word.
+ADVICE_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -146,10 +148,15 @@ class Demo:
 
     def _recommend(self) -> dict[str, Any] | None:
         self._console.heading('What is recommended, why, and the exact commands')
-        recommendations = self._console.tuner_json('recommend')
-        if not recommendations:
-            self._explain_no_change()
-            return None
+        deadline_s = time.monotonic() + ADVICE_TIMEOUT_S
+        while not (recommendations := self._console.tuner_json('recommend')):
+            # As an operator would: "Wait: the figures of the candidates still change"
+            decisions = self._console.tuner_json('status')['decisions']
+            waits = any(decision['do'].startswith('Wait') for decision in decisions)
+            if not waits or time.monotonic() > deadline_s:
+                self._explain_no_change()
+                return None
+            time.sleep(POLL_S)
         recommendation: dict[str, Any] = recommendations[0]
         self._console.show(self._console.tuner('recommend', recommendation['id']))
         return recommendation
