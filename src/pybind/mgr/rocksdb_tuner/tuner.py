@@ -88,7 +88,7 @@ class Tuner:
             self.current,
             clock=wall_clock,
             monotonic=monotonic,
-            remember=lambda state: remember(state, cluster.fsid(), profiles),
+            remember=lambda state: remember(state, cluster.fsid, profiles),
         )
         self.sampler = Sampler(cluster, self.steps, self.operations.record)
         self.cluster_state = ClusterState(cluster, self.steps)

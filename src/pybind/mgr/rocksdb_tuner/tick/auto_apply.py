@@ -99,9 +99,14 @@ def adoptable(
     )
 
 
-def remember(state: ExperimentState, cluster: Optional[str], profiles: CustomProfiles) -> None:
-    """Store the winner of an experiment; raises CommandError."""
-    found = profile_of(state, cluster)
+def remember(
+    state: ExperimentState, fsid: Callable[[], Optional[str]], profiles: CustomProfiles
+) -> None:
+    """Store the winner of an experiment; raises CommandError.
+
+    ``fsid`` asks for that of the cluster: an experiment without a winner needs no answer.
+    """
+    found = None if state.best is None else profile_of(state, fsid())
     try:
         if found is not None:
             profiles.remember(found)
