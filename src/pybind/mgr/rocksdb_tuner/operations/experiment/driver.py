@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Callable, Optional
 
@@ -169,7 +170,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         if self._state is None:
             return
         time = self._rollouts.time
-        self._observer.track_request(self._last.asked, time.now_s)
+        self._observer.requested.track(self._last.asked, time.now_s)
         if not self._last.ended:
             time.keep_periodically()
         self._allowed = self._rollouts.allowed
@@ -248,7 +249,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
     def _act(self, state: ExperimentState, action: Action, now_s: float) -> bool:
         assert state.leg is not None
         if isinstance(action, RestartOsd):
-            self._observer.ask(state.leg, action.osd_id)
+            self._observer.requested.send(state.leg)
         error = self._cluster.execute(action, OPTION)
         if error is None:
             return True
@@ -292,12 +293,12 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
     @property
     def outstanding(self) -> Optional[Outstanding]:
         asked = None if self._state is None else self._state.asked
-        return None if asked is None else (asked, self._observer)
+        return None if asked is None else (asked, self._observer.requested)
 
     def _with_outstanding(self, state: ExperimentState) -> ExperimentState:
         """A restart requested by an earlier operation may still be outstanding."""
         if self._rollouts.outstanding is not None:
-            asked, observer = self._rollouts.outstanding
-            self._observer.take_over_request(observer)
+            asked, requested = self._rollouts.outstanding
+            self._observer.requested = copy(requested)
             return replace(state, asked=asked)
         return state if self._state is None else replace(state, asked=self._state.asked)

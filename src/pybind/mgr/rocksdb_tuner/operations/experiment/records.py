@@ -233,7 +233,6 @@ def _leg(state: ExperimentState, osds: Iterable[OsdProgress]) -> RolloutState:
         updated_s=state.updated_s,
         paused_by=state.paused_by,
         asked=state.asked,
-        longest_boot_s=0.0 if state.leg is None else state.leg.longest_boot_s,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from itertools import islice
 from typing import Optional
@@ -25,13 +26,13 @@ from . import announce, machine
 from .admission import planned
 from .announce import why_failed
 from .machine import Machine
-from .observer import Cluster, Observer, TargetCluster
+from .observer import Cluster, Observer, RequestedRestart, TargetCluster
 from .osd_step import must_not_wait
 from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState
 from .rollback import entries_blocking_rollback, rolled_back
 from .rules import Limits, Observation, Step, WhyUnstartable, suppressed_in_mode_off
-from .storage import PersistentClock, RolloutArchive, RolloutStorage, record_of
+from .storage import PersistentClock, RolloutStorage, record_of
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +41,8 @@ _LOST = (
     'config store; the next "ceph rocksdb-tuner apply" clears this'
 )
 
-#: The last restart that was requested, while it may still happen, and who measures its time.
-Outstanding = tuple[AskedRestart, Observer]
+#: The last restart that was requested, while it may still happen, and what is known of it.
+Outstanding = tuple[AskedRestart, RequestedRestart]
 
 
 class Driver(OperationDriver[RolloutState, Observation, Action]):
@@ -66,7 +67,6 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         super().__init__(cluster, announce.TEXTS, changes_allowed, guard)
         self.cluster = Cluster(cluster, why_unstartable)
         self._storage = RolloutStorage(store)
-        self._archive = RolloutArchive(self._storage)
         self.time = PersistentClock(self._storage)
         self.machine = Machine(same_meaning, limits or Limits())
         self._observer = Observer(self.cluster)
@@ -80,7 +80,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     @property
     def outstanding(self) -> Optional[Outstanding]:
         asked = None if self._state is None else self._state.asked
-        return None if asked is None else (asked, self._observer)
+        return None if asked is None else (asked, self._observer.requested)
 
     def set_limits(self, limits: Limits) -> None:
         """Set the time limits for restarts and the like."""
@@ -94,8 +94,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         """
         self.load()
         steady_s = self.time.update(monotonic_s)
-        asked = None if self._state is None else self._state.asked
-        self._observer.track_request(asked, steady_s)
+        self._observer.requested.track(None if self._state is None else self._state.asked, steady_s)
         limit_reason = self.time.limit_reason(allowed.restarts_per_day, now_s)
         self._allowed = replace(
             allowed,
@@ -110,7 +109,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         """The last operations that ended; the archive may lack the end of a rollout."""
         if self._state is not None and self._state.ended:
             yield self._state.rollout_id
-        ended = (r for r in reversed(self._archive.records) if r.outcome is not Outcome.WAITING)
+        ended = (r for r in reversed(self._storage.records) if r.outcome is not Outcome.WAITING)
         yield from (record.rollout_id for record in islice(ended, 1))
 
     def observed(
@@ -158,7 +157,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
         if isinstance(action, RestartOsd):
-            self._observer.ask(state, action.osd_id)
+            self._observer.requested.send(state)
         error = self.cluster.execute(action, state.request.option)
         if error is None:
             return True
@@ -177,9 +176,9 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
             lambda s: machine.paused(s, 'the module', s.updated_s)
         )
         self.time.load()
-        self._archive.load(self._state)
+        self._storage.load_history(self._state)
         if self._state is not None and self._state.ended:
-            self._unrecorded = not self._archive.holds(self._state)
+            self._unrecorded = not self._storage.holds(self._state)
 
     def _store(self, state: RolloutState) -> None:
         self._storage.save_current(state)
@@ -192,7 +191,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     def _conclude(self, state: RolloutState) -> None:
         log.info('rollout %s: %s %s', state.rollout_id, state.stage.value, state.failure or '')
         self._storage.archive(state)
-        self._archive.keep(record_of(state))
+        self._storage.keep(record_of(state))
         self._recording.end()
 
     # -- what others ask
@@ -200,12 +199,12 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     @property
     def history(self) -> tuple[HistoryRecord, ...]:
         """Every change, oldest first."""
-        return self._archive.records
+        return self._storage.records
 
     @property
     def broken(self) -> tuple[str, ...]:
         """Problems of the stored state, as sentences."""
-        lost = self._state is None and bool(self._archive.rollout_ids)
+        lost = self._state is None and bool(self._storage.rollout_ids)
         return (*self._storage.problems(), *((_LOST,) if lost else ()))
 
     @property
@@ -284,12 +283,12 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         if self._state is not None:
             state = replace(state, asked=self._state.asked)
         if state.asked is None and elsewhere is not None:
-            asked, observer = elsewhere
+            asked, requested = elsewhere
             state = replace(state, asked=asked)
-            self._observer.take_over_request(observer)
+            self._observer.requested = copy(requested)
         self._begin(state)
         try:
-            self._archive.keep(record_of(state))
+            self._storage.keep(record_of(state))
             self._storage.archive(state)
         except CommandError as error:
             # The record is written again when the rollout ends.
@@ -299,7 +298,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     def _rollout(self, name: Optional[str]) -> RolloutState:
         """The rollout to roll back."""
         current = self._state
-        if current is None and not self._archive.rollout_ids:
+        if current is None and not self._storage.rollout_ids:
             wanted = '' if name is None else f'there is no rollout "{name}" to roll back: '
             raise OperationRefused(errno.ENOENT, f'{wanted}there has been no rollout yet')
         if current is not None and name in {
@@ -309,14 +308,14 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         }:
             return current
         self._refuse_while_running()
-        return self._archive.found(name)
+        return self._storage.found(name)
 
     def name_actor(self, rollout_id: str, actor: str) -> None:
         state = self._state
         if state is None or state.rollout_id != rollout_id:
             return
         named = self._save(self._named(state, actor))
-        self._archive.keep(record_of(named))
+        self._storage.keep(record_of(named))
 
     def _named(self, state: RolloutState, actor: str) -> RolloutState:
         return replace(state, request=replace(state.request, actor=actor))
@@ -328,8 +327,8 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     def add_record(self, record: HistoryRecord) -> None:
         """Record the end of an operation that was not a rollout; raises CommandError."""
-        known = record in self._archive.records
-        self._archive.keep(record)
+        known = record in self._storage.records
+        self._storage.keep(record)
         if not known:
             self.time.ended_now(record.rollout_id)
 

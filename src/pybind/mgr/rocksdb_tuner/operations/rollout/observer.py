@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Callable, NamedTuple, Optional, Protocol, TypedDict
+from typing import Callable, NamedTuple, Optional, Protocol
 
 from ...mgr.protocols import (
     Announcements,
@@ -32,7 +32,6 @@ from ..gates import absent_of
 from ..phases import OperationRefused, Permission
 from ..reported import RecentChanges, ReportedSince, Stopwatch
 from .machine import Machine, wait_key
-from .osd_step import is_settled
 from .recording import SoakProgress
 from .records import (
     AskedRestart,
@@ -50,15 +49,66 @@ log = logging.getLogger(__name__)
 REFRESH_S = 60.0
 
 
-class _Restart(TypedDict):
-    """Fields of `Observation` about the requested restart."""
+class RequestedRestart:
+    """What this manager knows of the requested restart, which may happen at any time."""
 
-    described: Mapping[int, OrchestratedDaemon]
-    restart_settled: bool
-    down_s: float
-    was_down_s: float
-    alive: Optional[bool]
-    lifeless_s: float
+    def __init__(self) -> None:
+        #: The rollout and OSD that this manager last requested one for, and the request.
+        self._sent: tuple[Optional[str], Optional[AskedRestart]] = (None, None)
+        #: The last request that the orchestrator showed as scheduled.
+        self._scheduled: Optional[AskedRestart] = None
+        #: How long this manager has known of the request.
+        self._known = Stopwatch()
+
+    def send(self, state: RolloutState) -> None:
+        """Note that it is being requested."""
+        # Reset even if the new request equals the previous one.
+        self._sent, self._scheduled = (state.rollout_id, state.asked), None
+        self._known = Stopwatch()
+
+    def is_of(self, state: RolloutState) -> bool:
+        """Whether this manager requested the last restart of the OSD in flight."""
+        osd, (rollout_id, sent) = state.in_flight, self._sent
+        if osd is None or sent is None:
+            return False
+        return (rollout_id, sent.osd_id) == (state.rollout_id, osd.osd_id)
+
+    def track(self, request: Optional[AskedRestart], steady_s: float) -> float:
+        """How long it is known: also measured after the end, since it may happen even then."""
+        return self._known.update(request, steady_s)
+
+    def is_settled(
+        self,
+        request: AskedRestart,
+        daemon: Optional[OrchestratedDaemon],
+        steady_s: float,
+        most_s: float,
+    ) -> bool:
+        """Whether it was executed or is lost.
+
+        Without orchestrator reports a request counts as settled after ``most_s``.
+        """
+        if daemon is not None and daemon.scheduled:
+            self._scheduled = request
+        if daemon is not None and daemon.paused:
+            # The full time applies again once the orchestrator is resumed.
+            self._known = Stopwatch()
+        known_s = self.track(request, steady_s)
+        if daemon is not None:
+            if set(daemon.executed) - set(request.executed):
+                return True
+            # A paused orchestrator executes the request once it is resumed, stored or not.
+            if daemon.scheduled or daemon.paused:
+                return False
+            ours = self._sent[1] == replace(request, refused=False)
+            processes = {request.stored_started, daemon.stored_started}
+            # A new process was stored, and with it an empty schedule.
+            stored_anew = len(processes - {None}) > 1
+            if daemon.scheduled is False and (
+                self._scheduled == request or not ours or stored_anew
+            ):
+                return True
+        return known_s >= most_s
 
 
 class Liveness:
@@ -174,37 +224,13 @@ class Observer:
         self._lifeless = Stopwatch()
         #: How often the orchestrator was asked to refresh the OSD that is down.
         self._refreshed = 0
-        #: The last OSD in flight that was down, and for how long.
-        self._was_down: tuple[Optional[int], float] = (None, 0.0)
         self._reported = ReportedSince()
         #: Processes of all OSDs, and the OSDs that they were read from.
         self._processes: Mapping[int, tuple[bool, bool, Optional[int], Optional[int]]] = {}
         self._osds: Optional[tuple[OsdInfo, ...]] = None
         self._moves: RecentChanges[int] = RecentChanges()
         self._soaking = Stopwatch()
-        #: The last restart requested by this manager.
-        self._asked: Optional[tuple[str, int]] = None
-        #: The outstanding restart: how long this manager has known of it, whether it requested it,
-        #: and whether it has seen it scheduled.
-        self._since_asked = Stopwatch()
-        self._request: Optional[AskedRestart] = None
-        self._scheduled: Optional[AskedRestart] = None
-
-    def ask(self, state: RolloutState, osd_id: int) -> None:
-        """Note that a restart is being requested."""
-        self._asked = (state.rollout_id, osd_id)
-        # Reset even if the new request equals the previous one.
-        self._request, self._scheduled = state.asked, None
-        self._since_asked = Stopwatch()
-
-    def track_request(self, asked: Optional[AskedRestart], steady_s: float) -> None:
-        """Keep measuring: a requested restart may happen even after the end."""
-        self._since_asked.update(asked, steady_s)
-
-    def take_over_request(self, other: Observer) -> None:
-        """Take over the outstanding request, and its time, of another operation of this mgr."""
-        self._since_asked, self._request = other._since_asked, other._request
-        self._scheduled, self._asked = other._scheduled, other._asked
+        self.requested = RequestedRestart()
 
     def observe(
         self,
@@ -232,10 +258,22 @@ class Observer:
         up = [n for n, (is_up, *_) in self._processes.items() if is_up]
         reported = self._reported.update(self._processes, reader, up, steady_s)
         # Time passes also while the config store cannot be read.
-        restart = self._restart(state, cluster, needs, machine.limits.restart_s, steady_s)
+        osd_id = None if flying is None else flying.osd_id
+        is_down = osd_id in cluster.down
+        key = state.rollout_id, osd_id, is_down
+        since_s = self._down.update(key, steady_s)
+        down_s = since_s if is_down else 0.0
+        described = self._described(needs, down_s)
+        alive = self._life.update(key, None if osd_id is None else described.get(osd_id))
+        lifeless_s = self._lifeless.update((*key, alive is True), steady_s)
+        asked, most_s = state.asked, machine.limits.restart_s
+        settled = asked is not None and self.requested.is_settled(
+            asked, described.get(asked.osd_id), steady_s, most_s
+        )
         entries = self._cluster.entries()
         gated = bool(needs.ok_to_stop or needs.upgrade)
         forward = state.direction is Direction.FORWARD
+        moved = self._moves.within(min(RESTARTED_TOGETHER_S, soaking_s))
         return Observation(
             cluster=cluster,
             pgs=reader.pg_summary(),
@@ -258,11 +296,7 @@ class Observer:
             no_reports_reason=allowed.no_reports_reason
             or (allowed.reports_unknown if forward else None),
             unsampled=_unsampled(state, cluster, allowed.has_sample, idle.compared),
-            moved=frozenset(
-                n
-                for n in self._moves.within(min(RESTARTED_TOGETHER_S, soaking_s))
-                if n in self._processes
-            ),
+            moved=frozenset(n for n in moved if n in self._processes),
             osds_moved=not reported,
             watched_s=allowed.watched_s,
             waited_s=waited_s,
@@ -270,38 +304,13 @@ class Observer:
             before_s=found.before_s,
             after_s=found.after_s,
             judgement=found.judgement,
-            restart_is_ours=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
-            **restart,
+            described=described,
+            restart_settled=settled,
+            restart_is_ours=self.requested.is_of(state),
+            down_s=down_s,
+            lifeless_s=lifeless_s,
+            alive=alive if is_down else None,
         )
-
-    def _restart(
-        self,
-        state: RolloutState,
-        cluster: ClusterMap,
-        needs: Needs,
-        most_s: float,
-        steady_s: float,
-    ) -> _Restart:
-        """What is known of the requested restart, and how long the OSD in flight has been down."""
-        flying = state.in_flight
-        info = None if flying is None else cluster.by_id.get(flying.osd_id)
-        is_down = info is not None and not info.up
-        key = state.rollout_id, None if flying is None else flying.osd_id, is_down
-        down_s = self._down.update(key, steady_s)
-        described = self._described(needs, down_s if is_down else 0.0)
-        daemon = None if flying is None else described.get(flying.osd_id)
-        alive = self._life.update(key, daemon)
-        if flying is not None and is_down:
-            self._was_down = flying.osd_id, down_s
-        same = flying is not None and not is_down and self._was_down[0] == flying.osd_id
-        return {
-            'described': described,
-            'restart_settled': self._restart_settled(state.asked, described, steady_s, most_s),
-            'down_s': down_s if is_down else 0.0,
-            'was_down_s': self._was_down[1] if same else 0.0,
-            'alive': alive if is_down else None,
-            'lifeless_s': self._lifeless.update((*key, alive is True), steady_s),
-        }
 
     def _see_processes(self, cluster: ClusterMap, steady_s: float) -> None:
         # The map of a large cluster rarely changes between two steps.
@@ -323,30 +332,6 @@ class Observer:
         self._refreshed = due
         found = answers(needs.described, lambda n: orchestrator.describe_osd(n, refresh))
         return {n: daemon for n, daemon in found.items() if daemon is not None}
-
-    def _restart_settled(
-        self,
-        request: Optional[AskedRestart],
-        described: Mapping[int, OrchestratedDaemon],
-        now_s: float,
-        most_s: float,
-    ) -> bool:
-        if request is None:
-            return False
-        daemon = described.get(request.osd_id)
-        if daemon is not None and daemon.scheduled:
-            self._scheduled = request
-        if daemon is not None and daemon.paused:
-            # The full time applies again once the orchestrator is resumed.
-            self._since_asked = Stopwatch()
-        return is_settled(
-            request,
-            daemon,
-            by_this_manager=self._request == replace(request, refused=False),
-            seen_scheduled=self._scheduled == request,
-            watched_s=self._since_asked.update(request, now_s),
-            most_s=most_s,
-        )
 
 
 def _unsampled(

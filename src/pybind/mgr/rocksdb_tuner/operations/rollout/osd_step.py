@@ -35,7 +35,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Callable, Optional
 
-from ...mgr.records import OrchestratedDaemon, OsdInfo, RunningOption
+from ...mgr.records import OsdInfo, RunningOption
 from ...plan.commands import Action, RestartOsd, manual_command, manual_host
 from ...plan.entries import masked_for, own, starts_with
 from ...plan.records import overruled, target
@@ -58,8 +58,6 @@ from .records import (
 )
 from .rules import Observation, Rules, Step, entry, repeated_error, why_closed, why_held
 
-#: An OSD may take this many times as long to start as the previous ones.
-_BOOT_FACTOR = 3.0
 #: An OSD that is gone in one of these steps is left behind.
 _IN_THE_MIDDLE = frozenset(
     {
@@ -200,8 +198,7 @@ def _up(state: RolloutState, osd: OsdProgress, seen: Observation) -> RolloutStat
     # `Observation.running`.
     again = replace(due(osd, seen), doubtful=False)
     checking = replace(osd, step=OsdStep.CHECKING, nonce_after=again.nonce_before)
-    state = with_osd(state, again if osd.doubtful else checking)
-    return replace(state, longest_boot_s=max(state.longest_boot_s, seen.was_down_s))
+    return with_osd(state, again if osd.doubtful else checking)
 
 
 def _down(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
@@ -212,7 +209,7 @@ def _down(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
     down_s = min(seen.down_s, seen.waited_s) if forward else seen.waited_s
     if not asked_for:
         down_s = seen.down_s
-    limit_s = _boot_limit_s(rules, state, seen)
+    limit_s = rules.limits.boot_s
     if seen.alive and (down_s >= limit_s or not asked_for):
         if not forward or state.ending is None or down_s < rules.limits.boot_most_s:
             return Step(waiting(state, _starting_text(rules, n, seen, down_s)))
@@ -276,9 +273,11 @@ def _ask(
     restarting = replace(
         osd, step=OsdStep.RESTARTING, restarts_asked=osd.restarts_asked + 1, doubtful=False
     )
-    asked_now = asked(n, seen.described.get(n))
-    after = with_osd(state, restarting, errors)
-    return Step(replace(after, asked=asked_now), (RestartOsd(n),))
+    daemon = seen.described.get(n)
+    asked = AskedRestart(n)
+    if daemon is not None:
+        asked = AskedRestart(n, daemon.executed, daemon.stored_started)
+    return Step(replace(with_osd(state, restarting, errors), asked=asked), (RestartOsd(n),))
 
 
 def process_lost(
@@ -299,17 +298,6 @@ def process_lost(
         )
         return Step(start_recovery(rules, state, osd, seen, ending))
     return Step(with_osd(state, flapped))
-
-
-def _boot_limit_s(rules: Rules, state: RolloutState, seen: Observation) -> float:
-    """How long an OSD may be down after a restart.
-
-    If it is unknown whether its process runs, the start times of its peers extend the limit.
-    """
-    least_s = rules.limits.boot_s
-    if seen.alive is not None:
-        return least_s
-    return max(least_s, min(_BOOT_FACTOR * state.longest_boot_s, rules.limits.boot_most_s))
 
 
 def _starting_text(rules: Rules, osd_id: int, seen: Observation, down_s: float) -> str:
@@ -464,58 +452,15 @@ _STEPS: Mapping[OsdStep, Callable[[Rules, RolloutState, OsdProgress, Observation
 
 
 def why_restart_outstanding(state: RolloutState) -> Optional[str]:
-    """Why no OSD may be restarted: a requested restart may happen at any time."""
-    return None if state.asked is None else outstanding_text(state.asked)
-
-
-def asked(osd_id: int, daemon: Optional[OrchestratedDaemon]) -> AskedRestart:
-    """The record of an imminent request; ``daemon`` is the orchestrator's report before it."""
-    if daemon is None:
-        return AskedRestart(osd_id)
-    return AskedRestart(osd_id, daemon.executed, daemon.stored_started)
-
-
-def is_settled(
-    request: AskedRestart,
-    daemon: Optional[OrchestratedDaemon],
-    *,
-    by_this_manager: bool,
-    seen_scheduled: bool,
-    watched_s: float,
-    most_s: float,
-) -> bool:
-    """Whether the request was executed or is lost.
-
-    ``watched_s`` is how long this manager has known of it. Without orchestrator reports a request
-    counts as settled after ``most_s``.
-    """
-    if daemon is not None:
-        if set(daemon.executed) - set(request.executed):
-            return True
-        # A paused orchestrator executes the request once it is resumed, stored or not.
-        if daemon.scheduled or daemon.paused:
-            return False
-        if daemon.scheduled is False and (
-            seen_scheduled
-            or not by_this_manager
-            or _restarted(request.stored_started, daemon.stored_started)
-        ):
-            return True
-    return watched_s >= most_s
-
-
-def outstanding_text(request: AskedRestart) -> str:
-    """The outstanding restart, with a remedy."""
+    """Why no OSD may be restarted, with a remedy: a requested restart may happen at any time."""
+    if state.asked is None:
+        return None
+    n = state.asked.osd_id
     return (
-        f'the orchestrator may still restart osd.{request.osd_id} as requested: no other '
-        'OSD is restarted until then; if it takes too long, check "ceph orch status" (paused?) '
-        f'and "ceph orch ps --daemon_type osd --daemon_id {request.osd_id}"'
+        f'the orchestrator may still restart osd.{n} as requested: no other OSD is restarted until '
+        'then; if it takes too long, check "ceph orch status" (paused?) and "ceph orch ps '
+        f'--daemon_type osd --daemon_id {n}"'
     )
-
-
-def _restarted(before: Optional[str], now: Optional[str]) -> bool:
-    """Whether a new process was stored, and with it an empty schedule."""
-    return before is not None and now is not None and before != now
 
 
 # -- an OSD that is not safe

@@ -177,8 +177,6 @@ class RolloutState:
     restoring: tuple[str, ...] = ()
     #: How many of those (or, going forward, of the shared entries) are confirmed.
     entries_done: int = 0
-    #: The longest time an OSD of this rollout was down before it came up.
-    longest_boot_s: float = 0.0
     #: Consecutive failed actions, and the last error.
     errors: int = 0
     last_error: Annotated[Optional[str], 'Error of the last failed action.'] = None

@@ -70,8 +70,6 @@ class Observation(ClusterView):
     down_s: float = 0.0
     #: How long this manager has seen it down without a sign of life.
     lifeless_s: float = math.inf
-    #: How long it was down before it came up, as far as this manager saw; 0.0 while it is down.
-    was_down_s: float = 0.0
     #: Whether its process is running although it is down; None: unknown.
     alive: Optional[bool] = None
     #: How long canary and controls were measured before the change, and after it.

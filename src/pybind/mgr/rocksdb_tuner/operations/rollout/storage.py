@@ -1,4 +1,4 @@
-"""Storage that survives a manager failover: rollout, archive and history.
+"""Storage that survives a manager failover: rollout, evidence, archive, history and clock.
 
 Stored data is never trusted: see `store.stored`.
 """
@@ -23,7 +23,25 @@ from ..phases import OperationRefused, Outcome, Phase
 from .records import Direction, RolloutState, wrong_request
 from .rollback import presumed_changed
 
+log = logging.getLogger(__name__)
+
+CURRENT = 'rollout/current'
+#: Evidence for the verdict on each batch, by batch number.
+EVIDENCE = 'rollout/evidence/'
+#: The persistent clock, and what is counted by it.
+CLOCK = 'rollout/clock'
+ARCHIVE = 'rollout/archive/'
+HISTORY = 'history/'
+
+HISTORY_MAX = 200
+#: Rollouts that can still be rolled back: each holds the previous state.
+ARCHIVE_MAX = 20
+
 DAY_S = 86400.0
+#: Interval between two writes of the clock: a manager that takes over loses at most this much.
+STORE_PERIOD_S = 600.0
+#: Beyond this, the time since an operation ended no longer matters.
+_LONG_AGO_S = 32 * DAY_S
 
 
 def contradictions(state: RolloutState) -> Iterator[str]:
@@ -46,211 +64,128 @@ def contradictions(state: RolloutState) -> Iterator[str]:
         yield '"outcome" and "stage" contradict each other'
 
 
-log = logging.getLogger(__name__)
-
-CURRENT = 'rollout/current'
-#: Evidence for the verdict on each batch, by batch number.
-EVIDENCE = 'rollout/evidence/'
-#: The persistent clock, and what is counted by it.
-CLOCK = 'rollout/clock'
-ARCHIVE = 'rollout/archive/'
-HISTORY = 'history/'
-
-HISTORY_MAX = 200
-#: Rollouts that can still be rolled back: each holds the previous state.
-ARCHIVE_MAX = 20
-
-
 class RolloutStorage:
+    """The last rollout, its evidence, rollouts that can be rolled back, and the history."""
+
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._quarantine = Quarantine(store)
+        self.store = store
+        self.quarantine = Quarantine(store)
         self._current = Stored(store, CURRENT, RolloutState, contradictions)
-        self._clock = Stored(store, CLOCK, ClockState, _wrong_clock)
+        #: Every change, oldest first; see `load_history`.
+        self.records: tuple[HistoryRecord, ...] = ()
 
     def problems(self) -> tuple[str, ...]:
         """One sentence for each quarantined text, until it is removed."""
-        return self._quarantine.problems()
-
-    def _evidence(self, batch: str) -> Stored[Evidence]:
-        return Stored(self._store, EVIDENCE + batch, Evidence, _wrong_evidence)
-
-    def _record(self, rollout_id: str) -> Stored[HistoryRecord]:
-        return Stored(self._store, HISTORY + rollout_id, HistoryRecord)
-
-    def _archived(self, rollout_id: str) -> Stored[RolloutState]:
-        return Stored(self._store, ARCHIVE + rollout_id, RolloutState, contradictions)
+        return self.quarantine.problems()
 
     def load_current(
         self, held: Callable[[RolloutState], RolloutState] = lambda state: state
     ) -> Optional[RolloutState]:
         """``held`` converts one that could not be read before, and is under way."""
-        return self._quarantine.read(self._current, lambda s: s if s.ended else held(s))
+        return self.quarantine.read(self._current, lambda s: s if s.ended else held(s))
 
     def save_current(self, state: RolloutState) -> None:
         """Raises CommandError: then either this or the previous state is stored."""
         self._current.save(state)
 
-    def load_clock(self) -> ClockState:
-        return self._quarantine.read(self._clock) or ClockState(0.0)
+    # -- evidence
 
-    def save_clock(self, clock: ClockState) -> None:
-        """Raises CommandError."""
-        self._clock.save(clock)
+    def _evidence(self, key: str) -> Stored[Evidence]:
+        return Stored(self.store, key, Evidence, _wrong_evidence)
 
     def load_evidence(self) -> tuple[Evidence, ...]:
         """One for each batch with stored evidence."""
-        keys = sorted(self._quarantine.keys(EVIDENCE))
-        read = (self._quarantine.read(self._evidence(k.removeprefix(EVIDENCE))) for k in keys)
+        keys = sorted(self.quarantine.keys(EVIDENCE))
+        read = (self.quarantine.read(self._evidence(key)) for key in keys)
         return tuple(evidence for evidence in read if evidence is not None)
 
-    def save_evidence(self, kept: tuple[Evidence, ...]) -> None:
+    def save_evidence(self, kept: Iterable[Evidence]) -> None:
         """Replaces all stored evidence. Raises CommandError."""
+        unused = set(self.store.keys(EVIDENCE))
         for evidence in kept:
-            self._evidence(str(evidence.batch)).save(
-                replace(
-                    evidence,
-                    before=tuple(map(rounded, evidence.before)),
-                    after=tuple(map(rounded, evidence.after)),
-                )
-            )
-        unused = {key.removeprefix(EVIDENCE) for key in self._store.keys(EVIDENCE)}
-        for batch in sorted(unused - {str(evidence.batch) for evidence in kept}):
-            self._evidence(batch).save(None)
+            before, after = (tuple(map(rounded, b)) for b in (evidence.before, evidence.after))
+            key = f'{EVIDENCE}{evidence.batch}'
+            self._evidence(key).save(replace(evidence, before=before, after=after))
+            unused.discard(key)
+        for key in sorted(unused):
+            self._evidence(key).save(None)
+
+    # -- history and archive
+
+    def load_history(self, running: Optional[RolloutState]) -> None:
+        """Load `records`; a change recorded as under way that is not ``running`` has failed."""
+        keys = _by_age(self.quarantine.keys(HISTORY))
+        read = (self.quarantine.read(Stored(self.store, key, HistoryRecord)) for key in keys)
+        lost_reason = 'its stored state could not be read: nothing further was done'
+        running_id = None if running is None else running.rollout_id
+        self.records = tuple(
+            replace(record, outcome=Outcome.FAILED, reason=lost_reason)
+            if record.outcome is Outcome.WAITING and record.rollout_id != running_id
+            else record
+            for record in read
+            if record is not None
+        )
+
+    def keep(self, record: HistoryRecord) -> None:
+        """Raises CommandError."""
+        Stored(self.store, HISTORY + record.rollout_id, HistoryRecord).save(record)
+        self._drop_oldest(HISTORY, HISTORY_MAX)
+        others = (r for r in self.records if r.rollout_id != record.rollout_id)
+        # In the order in which the next manager reads it.
+        self.records = tuple(sorted((*others, record), key=lambda r: number_of(r.rollout_id)))
+
+    @property
+    def rollout_ids(self) -> tuple[str, ...]:
+        """Oldest first."""
+        return tuple(r.rollout_id for r in self.records if r.rollout_id.startswith('r'))
 
     def archive(self, state: RolloutState) -> None:
         """Archive a rollout, so that it can be rolled back later. Raises CommandError."""
-        self._archived(state.rollout_id).save(state)
+        key = ARCHIVE + state.rollout_id
+        Stored(self.store, key, RolloutState, contradictions).save(state)
         self._drop_oldest(ARCHIVE, ARCHIVE_MAX)
 
     def archived(self, name: str) -> Optional[RolloutState]:
         """The newest rollout with this id, or of the recommendation with this id."""
-        for key in reversed(_by_age(self._quarantine.keys(ARCHIVE))):
-            state = self._quarantine.read(self._archived(key.removeprefix(ARCHIVE)))
+        for key in reversed(_by_age(self.quarantine.keys(ARCHIVE))):
+            state = self.quarantine.read(Stored(self.store, key, RolloutState, contradictions))
             if state and name in {state.rollout_id, state.request.recommendation_id}:
                 return state
         return None
 
-    def load_history(self) -> tuple[HistoryRecord, ...]:
-        """Oldest first."""
-        keys = _by_age(self._quarantine.keys(HISTORY))
-        ids = [key.removeprefix(HISTORY) for key in keys]
-        records = (self._quarantine.read(self._record(rollout_id)) for rollout_id in ids)
-        return tuple(record for record in records if record is not None)
+    def found(self, name: Optional[str]) -> RolloutState:
+        """The rollout to roll back (None: the last one); raises OperationRefused."""
+        found = self.archived(self.rollout_ids[-1] if name is None else name)
+        if found is None:
+            known = ', '.join(r.rollout_id for r in self.records[-8:])
+            raise OperationRefused(
+                errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
+            )
+        # A state stored before the end does not show the final progress.
+        return found if found.ended else presumed_changed(found)
 
-    def save_record(self, record: HistoryRecord) -> None:
-        """Raises CommandError."""
-        self._record(record.rollout_id).save(record)
-        self._drop_oldest(HISTORY, HISTORY_MAX)
+    def holds(self, state: RolloutState) -> bool:
+        """Whether an ended rollout is archived, and its end recorded."""
+        known = self.archived(state.rollout_id)
+        return record_of(state) in self.records and known is not None and known.ended
 
     def next_id(self) -> str:
         """A new id, higher than all stored ones."""
-        used = {*self._quarantine.keys(HISTORY), *self._quarantine.keys(ARCHIVE)}
+        used = {*self.quarantine.keys(HISTORY), *self.quarantine.keys(ARCHIVE)}
         return f'r{max(map(number_of, used), default=0) + 1}'
 
     def _drop_oldest(self, prefix: str, keep: int) -> None:
-        for key in _by_age(self._store.keys(prefix))[:-keep]:
-            Stored(self._store, key, RolloutState).save(None)
+        for key in _by_age(self.store.keys(prefix))[:-keep]:
+            Stored(self.store, key, RolloutState).save(None)
+
+
+def number_of(key: str) -> int:
+    """The number at the end of a key or id; 0 without one."""
+    return natural(key.rpartition('/')[2][1:]) or 0
 
 
 def _by_age(keys: Iterable[str]) -> list[str]:
     return sorted(keys, key=number_of)
-
-
-@dataclass(frozen=True)
-class ClockState:
-    """Stored form of a `PersistentClock`."""
-
-    passed_s: float
-    #: The last operation that ended, and when by this clock.
-    ended: Optional[tuple[str, float]] = None
-    #: Restarts of the last day by all operations, oldest first.
-    restarts: tuple[float, ...] = ()
-
-
-class PersistentClock:
-    """Seconds that passed while a manager was active, and what is counted by them.
-
-    Time without an active manager, as during a failover, is not counted, and changes of the wall
-    clock do not matter: one that is briefly set a day ahead would expire all restarts of the day.
-    """
-
-    def __init__(self, storage: RolloutStorage) -> None:
-        self._storage = storage
-        self._state = ClockState(0.0)
-        self._updated_s: Optional[float] = None
-        #: When it was last stored.
-        self._kept_s = 0.0
-
-    @property
-    def now_s(self) -> float:
-        return self._state.passed_s
-
-    @property
-    def since_end_s(self) -> Optional[float]:
-        """Time since the last operation ended, while managers were active; None: none ended."""
-        ended = self._state.ended
-        return None if ended is None else max(self.now_s - ended[1], 0.0)
-
-    @property
-    def ended_id(self) -> Optional[str]:
-        """The last operation that ended."""
-        return None if self._state.ended is None else self._state.ended[0]
-
-    def load(self) -> None:
-        self._state = self._storage.load_clock()
-        self._kept_s = self.now_s
-
-    def update(self, monotonic_s: float) -> float:
-        """``monotonic_s`` is this manager's monotonic clock."""
-        before_s = monotonic_s if self._updated_s is None else self._updated_s
-        self._updated_s = monotonic_s
-        now_s = self.now_s + max(monotonic_s - before_s, 0.0)
-        restarts = tuple(at_s for at_s in self._state.restarts if now_s - at_s < DAY_S)
-        self._state = replace(self._state, passed_s=now_s, restarts=restarts)
-        return now_s
-
-    def limit_reason(self, per_day: int, time_of_day_s: float) -> Optional[str]:
-        """Why the daily limit forbids another restart; None if it does not. 0: no limit."""
-        restarts = self._state.restarts
-        if per_day <= 0 or len(restarts) < per_day:
-            return None
-        left_s = restarts[-per_day] + DAY_S - self.now_s
-        until = format_time(time_of_day_s + left_s) or UNKNOWN
-        return f'restarts_per_day ({per_day}) is exhausted until {until}'
-
-    def ended_now(self, operation_id: str) -> None:
-        self._state = replace(self._state, ended=(operation_id, self.now_s))
-        self._kept_s = -math.inf
-
-    def keep(self, ended: Iterable[str]) -> None:
-        """Store the time periodically while it matters; ``ended``: the last operations."""
-        for operation_id in ended:
-            known = self.ended_id
-            if known is None or number_of(operation_id) > number_of(known):
-                # Its end was not recorded: count from now.
-                self.ended_now(operation_id)
-        since_s = self.since_end_s
-        if self._state.restarts or (since_s is not None and since_s < _LONG_AGO_S):
-            self.keep_periodically()
-
-    def keep_periodically(self) -> None:
-        """Store the time periodically, for all users."""
-        if self.now_s - self._kept_s >= STORE_PERIOD_S:
-            self._save('the elapsed time')
-
-    def count_restart(self) -> None:
-        self._state = replace(self._state, restarts=(*self._state.restarts, self.now_s))
-        # The state is stored already: a failed count does not hold up the restart.
-        self._save('a restart')
-
-    def _save(self, what: str) -> None:
-        try:
-            self._storage.save_clock(replace(self._state, passed_s=round(self.now_s, 1)))
-        except CommandError as error:
-            log.warning('cannot store %s: %s', what, error.message)
-        else:
-            self._kept_s = self.now_s
 
 
 def rounded(block: Block) -> Block:
@@ -264,28 +199,9 @@ def rounded(block: Block) -> Block:
     )
 
 
-def _wrong_clock(clock: ClockState) -> Iterator[str]:
-    if clock.passed_s < 0:
-        yield f'"passed_s" is {clock.passed_s} instead of a non-negative number'
-    if any(at_s > clock.passed_s + 1 for at_s in clock.restarts):
-        yield '"restarts" has one in the future'
-
-
 def _wrong_evidence(evidence: Evidence) -> Iterator[str]:
     if not evidence.osds or len(set(evidence.osds)) != len(evidence.osds):
         yield '"changed" and "controls" are empty or name an OSD twice'
-
-
-def number_of(key: str) -> int:
-    """The number at the end of a key or id; 0 without one."""
-    digits = key.rpartition('/')[2][1:]
-    return natural(digits) or 0
-
-
-#: Interval between two writes: a manager that takes over loses at most this much.
-STORE_PERIOD_S = 600.0
-#: Beyond this, the time since an operation ended no longer matters.
-_LONG_AGO_S = 32 * DAY_S
 
 
 def record_of(state: RolloutState) -> HistoryRecord:
@@ -314,53 +230,104 @@ def record_of(state: RolloutState) -> HistoryRecord:
     )
 
 
-class RolloutArchive:
-    """The history of changes, and the rollouts that can still be rolled back."""
+@dataclass(frozen=True)
+class ClockState:
+    """Stored form of a `PersistentClock`."""
+
+    passed_s: float
+    #: The last operation that ended, and when by this clock.
+    ended: Optional[tuple[str, float]] = None
+    #: Restarts of the last day by all operations, oldest first.
+    restarts: tuple[float, ...] = ()
+
+
+def _wrong_clock(clock: ClockState) -> Iterator[str]:
+    if clock.passed_s < 0:
+        yield f'"passed_s" is {clock.passed_s} instead of a non-negative number'
+    if any(at_s > clock.passed_s + 1 for at_s in clock.restarts):
+        yield '"restarts" has one in the future'
+
+
+class PersistentClock:
+    """Seconds that passed while a manager was active, and what is counted by them.
+
+    Time without an active manager, as during a failover, is not counted, and changes of the wall
+    clock do not matter: one that is briefly set a day ahead would expire all restarts of the day.
+    """
 
     def __init__(self, storage: RolloutStorage) -> None:
-        self._storage = storage
-        #: Every change, oldest first.
-        self.records: tuple[HistoryRecord, ...] = ()
+        self._quarantine = storage.quarantine
+        self._stored = Stored(storage.store, CLOCK, ClockState, _wrong_clock)
+        self._state = ClockState(0.0)
+        self._updated_s: Optional[float] = None
+        #: When it was last stored.
+        self._kept_s = 0.0
 
     @property
-    def rollout_ids(self) -> tuple[str, ...]:
-        """Oldest first."""
-        return tuple(r.rollout_id for r in self.records if r.rollout_id.startswith('r'))
+    def now_s(self) -> float:
+        return self._state.passed_s
 
-    def load(self, running: Optional[RolloutState]) -> None:
-        self.records = tuple(_known(r, running) for r in self._storage.load_history())
+    @property
+    def since_end_s(self) -> Optional[float]:
+        """Time since the last operation ended, while managers were active; None: none ended."""
+        ended = self._state.ended
+        return None if ended is None else max(self.now_s - ended[1], 0.0)
 
-    def holds(self, state: RolloutState) -> bool:
-        """Whether an ended rollout is archived."""
-        known = self._storage.archived(state.rollout_id)
-        return record_of(state) in self.records and known is not None and known.ended
+    @property
+    def ended_id(self) -> Optional[str]:
+        """The last operation that ended."""
+        return None if self._state.ended is None else self._state.ended[0]
 
-    def keep(self, record: HistoryRecord) -> None:
-        """Raises CommandError."""
-        self._storage.save_record(record)
-        others = (r for r in self.records if r.rollout_id != record.rollout_id)
-        # In the order in which the next manager reads it.
-        self.records = tuple(sorted((*others, record), key=lambda r: number_of(r.rollout_id)))
+    def load(self) -> None:
+        self._state = self._quarantine.read(self._stored) or ClockState(0.0)
+        self._kept_s = self.now_s
 
-    def found(self, name: Optional[str]) -> RolloutState:
-        """The rollout to roll back (None: the last one); raises OperationRefused."""
-        found = self._storage.archived(self.rollout_ids[-1] if name is None else name)
-        if found is None:
-            known = ', '.join(r.rollout_id for r in self.records[-8:])
-            raise OperationRefused(
-                errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
-            )
-        # A state stored before the end does not show the final progress.
-        return found if found.ended else presumed_changed(found)
+    def update(self, monotonic_s: float) -> float:
+        """``monotonic_s`` is this manager's monotonic clock."""
+        before_s = monotonic_s if self._updated_s is None else self._updated_s
+        self._updated_s = monotonic_s
+        now_s = self.now_s + max(monotonic_s - before_s, 0.0)
+        restarts = tuple(at_s for at_s in self._state.restarts if now_s - at_s < DAY_S)
+        self._state = replace(self._state, passed_s=now_s, restarts=restarts)
+        return now_s
 
+    def limit_reason(self, per_day: int, time_of_day_s: float) -> Optional[str]:
+        """Why the daily limit forbids another restart; None if it does not. 0: no limit."""
+        restarts = self._state.restarts
+        if per_day <= 0 or len(restarts) < per_day:
+            return None
+        left_s = restarts[-per_day] + DAY_S - self.now_s
+        until = format_time(time_of_day_s + left_s) or UNKNOWN
+        return f'restarts_per_day ({per_day}) is exhausted until {until}'
 
-def _known(record: HistoryRecord, running: Optional[RolloutState]) -> HistoryRecord:
-    """A change recorded as under way without a stored state has failed."""
-    is_running = running is not None and record.rollout_id == running.rollout_id
-    if record.outcome is not Outcome.WAITING or is_running:
-        return record
-    return replace(
-        record,
-        outcome=Outcome.FAILED,
-        reason='its stored state could not be read: nothing further was done',
-    )
+    def ended_now(self, operation_id: str) -> None:
+        self._state = replace(self._state, ended=(operation_id, self.now_s))
+        self._kept_s = -math.inf
+
+    def keep(self, ended: Iterable[str]) -> None:
+        """Store the time periodically while it matters; ``ended``: the last operations."""
+        for operation_id in ended:
+            if self.ended_id is None or number_of(operation_id) > number_of(self.ended_id):
+                # Its end was not recorded: count from now.
+                self.ended_now(operation_id)
+        since_s = self.since_end_s
+        if self._state.restarts or (since_s is not None and since_s < _LONG_AGO_S):
+            self.keep_periodically()
+
+    def keep_periodically(self) -> None:
+        """Store the time periodically, for all users."""
+        if self.now_s - self._kept_s >= STORE_PERIOD_S:
+            self._save('the elapsed time')
+
+    def count_restart(self) -> None:
+        self._state = replace(self._state, restarts=(*self._state.restarts, self.now_s))
+        # The state is stored already: a failed count does not hold up the restart.
+        self._save('a restart')
+
+    def _save(self, what: str) -> None:
+        try:
+            self._stored.save(replace(self._state, passed_s=round(self.now_s, 1)))
+        except CommandError as error:
+            log.warning('cannot store %s: %s', what, error.message)
+        else:
+            self._kept_s = self.now_s

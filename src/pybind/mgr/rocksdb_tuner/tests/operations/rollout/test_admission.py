@@ -39,12 +39,6 @@ def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
     assert run.store.values == {}
 
 
-def test_canary_is_not_compared_with_itself_or_unknown_osds(run: Run) -> None:
-    for controls in ((0, 1), (1, 9)):
-        with pytest.raises(OperationRefused, match='names the canary, or an OSD outside'):
-            run.start(set_profile(run.cluster, controls=controls))
-
-
 def test_previous_entries_are_recorded_in_order() -> None:
     """Of both options, but no other OSDs: the stored data is the same each time."""
     cluster = FakeCluster()
@@ -93,12 +87,6 @@ def test_unknown_osd_is_answered_with_the_existing_ones(run: Run) -> None:
         errno.ENOENT,
         r'osd\.9 is not in the OSD map; it has osd\.0, osd\.1, osd\.2$',
     )
-
-
-def test_down_osds_are_named(run: Run) -> None:
-    run.cluster.stop_osd(0)
-    run.cluster.stop_osd(2)
-    refuses(run, set_profile(run.cluster), errno.EBUSY, r'osd\.0, osd\.2 are down: bring it up')
 
 
 @pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', 'osd.1/host:node1'])
@@ -167,27 +155,6 @@ def test_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> Non
 def test_final_state_without_an_entry_for_its_osds_is_refused(run: Run) -> None:
     request = set_profile(run.cluster, final_entries=(('osd.0', NEW), ('osd.1', NEW)))
     refuses(run, request, errno.EINVAL, r'no entry would apply to osd\.2 at the end')
-
-
-def test_override_above_another_one_is_refused(run: Run) -> None:
-    run.cluster.operator_sets('osd', OLD)
-    run.cluster.operator_sets('global', 'write_buffer_size=1')
-    refuses(
-        run,
-        remove_override(run.cluster),
-        errno.EINVAL,
-        'the entry of global would take precedence for osd.0',
-    )
-
-
-def test_unrelated_osds_are_never_changed_unwatched(run: Run) -> None:
-    request = set_profile(run.cluster, targets=((0, NEW),), order=(0,))
-    refuses(
-        run,
-        request,
-        errno.EINVAL,
-        r'osd\.1, osd\.2 are not among the OSDs to change, but would get another value',
-    )
 
 
 def test_override_is_removed_beside_an_osd_that_is_down_once_that_is_back() -> None:
@@ -276,26 +243,6 @@ def test_change_without_a_restart_requires_osds_that_run_the_value() -> None:
     assert {osd.step for osd in decided(replace(request, restart=True), {}).osds} == {
         OsdStep.PENDING
     }
-
-
-@pytest.mark.parametrize(
-    ('batches', 'accepted'),
-    [
-        ((), True),
-        (((0,), (1, 2)), True),
-        (((0,), (1,), (2,)), True),
-        (((0,), (2, 1)), False),
-        (((0,), (1,)), False),
-        (((0, 1), (2,)), False),
-        (((0,), (), (1, 2)), False),
-    ],
-)
-def test_batches_have_the_osds_in_order_with_the_first_alone(
-    batches: tuple[tuple[int, ...], ...], accepted: bool
-) -> None:
-    reported = why_not(set_profile(FakeCluster(), batches=batches), {})
-    assert (reported is None) == accepted
-    assert reported is None or '"request.batches" ' in reported
 
 
 def test_own_entry_may_be_removed_on_request_except_a_masked_one() -> None:

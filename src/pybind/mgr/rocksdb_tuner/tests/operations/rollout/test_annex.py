@@ -52,19 +52,6 @@ def test_every_osd_runs_the_annex_from_one_entry_and_the_string_stays() -> None:
     assert all(line.split()[4] == ANNEX for line in written)
 
 
-@pytest.mark.parametrize('before', ['', ZSTD])
-def test_rollback_restores_only_the_previous_annex(before: str) -> None:
-    run = Run(annexed(main=OLD, annex=before))
-    entries = dict(run.cluster.store)
-    run.start(lz4(run.cluster))
-    run.run_to_end()
-    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    assert run.run_to_end().stage is Phase.ROLLED_BACK
-    assert run.cluster.store == entries
-    assert [run.cluster.runs(n, ANNEX) for n in run.cluster.osds] == [before] * 3
-    assert [run.cluster.runs(n, OPTION) for n in run.cluster.osds] == [OLD] * 3
-
-
 REFUSED = (
     'osd.{} would not start again with the configured options: first run "ceph config rm osd '
     f'{ANNEX}"'

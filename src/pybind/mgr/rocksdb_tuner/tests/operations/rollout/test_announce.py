@@ -11,7 +11,7 @@ import pytest
 from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.operations.announce import Announcer, Line, with_remedy
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.announce import TEXTS, transitions, why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.announce import TEXTS, transitions, why_waiting
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -78,18 +78,6 @@ def test_missing_verdict_raises_an_alarm_at_once_until_resume(run: Run) -> None:
     assert waits(run, 60.0) is None
 
 
-def test_abort_is_a_failure_only_if_it_leaves_some_osds_changed(run: Run) -> None:
-    run.start(soak=SOAK)
-    run.driver.abort('operator', run.cluster.now_s)
-    assert run.run_to_end().phase is Phase.FAILED
-    assert why_failed(run.state) is None
-    run.start(soak=SOAK)
-    run.until(soaking)
-    run.driver.abort('operator', run.cluster.now_s)
-    run.run_to_end()
-    assert 'the change stays on osd.0' in str(why_failed(run.state))
-
-
 def test_failure_is_acknowledged_until_the_next_rollout_and_across_managers(run: Run) -> None:
     assert not run.driver.acknowledge()
     run.cluster.refuses_to_start = lambda value: value == NEW
@@ -114,10 +102,6 @@ def test_failure_is_acknowledged_until_the_next_rollout_and_across_managers(run:
 
 def lines(run: Run) -> list[str]:
     return [text for text, _ in run.cluster.logged]
-
-
-def warnings(run: Run) -> list[str]:
-    return [text for text, warning in run.cluster.logged if warning]
 
 
 def test_manager_taking_over_shows_progress_again_and_repeats_no_message(
@@ -243,22 +227,6 @@ def test_steps_relevant_to_an_operator_are_announced(
     )
 
 
-def test_changed_wait_is_announced_and_a_missing_verdict_is_a_warning() -> None:
-    state = at(OsdStep.VERIFIED, stage=Phase.SOAKING)
-    waits = replace(state, paused_reason='a gate')
-    assert list(transitions(waits, waits)) == []
-    assert list(transitions(waits, state)) == [Line('continues')]
-    assert list(transitions(waits, replace(state, paused_reason='another'))) == [
-        Line('waiting: another')
-    ]
-    judged = replace(state, judgement=JUDGED)
-    # It is measured again.
-    assert list(transitions(judged, state)) == []
-    assert list(transitions(judged, replace(judged, paused_reason='no verdict'))) == [
-        Line('waiting: no verdict', warning=True)
-    ]
-
-
 # -- progress
 
 
@@ -305,28 +273,3 @@ def test_progress_is_the_number_of_finished_osds(
 ) -> None:
     reported = shown(replace(at(*steps), **changes))  # type: ignore[arg-type]
     assert reported == (message.format('RocksDB options of osd'), share)
-
-
-@pytest.mark.parametrize('before', [None, 'running', 'another', 'ended'])
-def test_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
-    cluster = FakeCluster(3)
-    ended = at(**end(Phase.FAILED, Outcome.FAILED, failure='it died'))
-    last = {
-        None: None,
-        'running': at(),
-        'another': replace(ended, rollout_id='r0'),
-        'ended': ended,
-    }[before]
-    Announcer(cluster, 'rollout', TEXTS).changed(last, ended)
-    assert cluster.progress_ended == (
-        [] if before == 'ended' else [('rocksdb_tuner-r1', 'it died')]
-    )
-    assert cluster.progress == {}
-    # A line of the log names the rollout.
-    assert all(text.startswith('rollout r1: ') for text, _ in cluster.logged)
-    assert [warning for _, warning in cluster.logged] == {
-        None: [False],
-        'running': [True],
-        'another': [False],
-        'ended': [],
-    }[before]

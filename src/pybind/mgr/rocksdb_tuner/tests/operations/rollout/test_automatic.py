@@ -14,7 +14,6 @@ from rocksdb_tuner.advise.records import Recommendation, Risk
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.automatic import (
-    DAYS,
     Decision,
     MaintenanceWindow,
     Policy,
@@ -90,12 +89,6 @@ def ended_rollout(*, breaks: bool = False) -> RolloutState:
 def test_advice_is_applied_exactly_after_its_stable_time() -> None:
     assert decided(ADVICE).chosen == ADVICE
     assert 'it has been recommended for' in reason(decided(ADVICE, stable_s=DAY_S - 1))
-
-
-def test_workload_without_enough_confidence_is_no_reason() -> None:
-    assert 'confidence' in reason(decided(replace(ADVICE, confidence=0.89)))
-    assert decided(replace(ADVICE, confidence=0.9)).chosen is not None
-    assert decided(replace(ADVICE, confidence=None)).chosen is not None
 
 
 @pytest.mark.parametrize('outcome', list(Outcome))
@@ -242,21 +235,6 @@ def test_redundant_entry_may_be_removed_after_the_rollout_that_set_it() -> None:
     assert decided(gone, preconditions=again).chosen is None
 
 
-def test_default_policy_is_a_day_a_day_and_nine_tenths() -> None:
-    assert Policy() == Policy(after_s=DAY_S, cooldown_s=DAY_S, least_confidence=0.9)
-    ages = RecommendationAges()
-    ages.update([ADVICE], 5.0)
-    assert ages.since_s(ADVICE.recommendation_id) == 5.0
-    ages.update([ADVICE], 9.0)
-    assert ages.since_s(ADVICE.recommendation_id) == 5.0
-    assert ages.since_s('other') is None
-
-
-def test_same_id_is_the_same_change() -> None:
-    record = tried(ADVICE, Outcome.DONE, who='osd.7', options_to='ttl=1')
-    assert decided(ADVICE, preconditions=Preconditions(history=(record,))).chosen is None
-
-
 # -- the maintenance window: read as written, and a gate before each OSD
 
 FRI, SAT, SUN, MON, TUE = 4, 5, 6, 0, 1
@@ -264,12 +242,6 @@ FRI, SAT, SUN, MON, TUE = 4, 5, 6, 0, 1
 
 def at(hour: int, minute: int = 0) -> int:
     return hour * 60 + minute
-
-
-@given(st.integers(0, 6), st.integers(0, at(24) - 1))
-def test_without_bounds_every_time_is_inside(weekday: int, minute: int) -> None:
-    assert outside(MaintenanceWindow(), weekday, minute) is None
-    assert outside(MaintenanceWindow(' ', ' '), weekday, minute) is None
 
 
 @pytest.mark.parametrize(
@@ -323,30 +295,6 @@ def test_invalid_window_is_closed_with_the_valid_form(days: str, hours: str, mes
 def test_any_text_is_a_window_or_closed(days: str, hours: str, weekday: int, minute: int) -> None:
     found = outside(MaintenanceWindow(days, hours), weekday, minute)
     assert found is None or 'maintenance' in found
-
-
-@given(st.sampled_from(DAYS), st.integers(0, 6), st.integers(0, 1439))
-def test_a_day_and_its_hours_are_open_as_long_as_they_say(
-    day: str, weekday: int, minute: int
-) -> None:
-    """Eight hours of one day, over midnight or not: a third of a day a week."""
-    for hours in ('00:00-08:00', '20:00-04:00'):
-        window = MaintenanceWindow(day, hours)
-        inside = [
-            (d, m) for d in range(7) for m in range(0, 1440, 30) if outside(window, d, m) is None
-        ]
-        assert len(inside) == 16
-
-
-def test_no_osd_starts_outside_the_window_and_the_wait_is_named(run: Run) -> None:
-    run.outside_window = 'outside the maintenance window (sat)'
-    run.start()
-    run.to_a_wait('outside the maintenance window (sat)')
-    for _ in range(100):
-        run.tick()
-    assert run.cluster.commands == []
-    run.outside_window = None
-    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_rollback_does_not_wait_for_the_window(run: Run) -> None:

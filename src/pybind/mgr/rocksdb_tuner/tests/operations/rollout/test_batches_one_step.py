@@ -7,16 +7,14 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import records
 from rocksdb_tuner.operations.rollout.admission import (
-    describe_left_behind,
     gone_or_replaced,
     identity_mismatch,
     left_behind,
     not_as_planned,
-    start_leaving,
 )
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
 from rocksdb_tuner.plan.batches import planned_batch
@@ -28,7 +26,6 @@ FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
 PENDING, VERIFIED, LEFT = OsdStep.PENDING, OsdStep.VERIFIED, OsdStep.LEFT_BEHIND
 SOAK = SoakPlan(240.0, 600.0, batches=SoakPlan(60.0, 120.0))
 PIECES = ((0,), (1, 2), (3, 4), (5,))
-UNSURE = Judgement(Verdict.INCONCLUSIVE)
 
 
 @pytest.fixture
@@ -42,31 +39,6 @@ def in_pieces(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Rollo
 
 
 # -- which one is watched
-
-
-@pytest.mark.parametrize(
-    ('steps', 'verdicts', 'number'),
-    [
-        ((VERIFIED,), 0, 0),
-        ((OsdStep.SETTLING,), 0, None),
-        ((VERIFIED,), 1, None),
-        ((VERIFIED, VERIFIED), 1, None),
-        ((VERIFIED, VERIFIED, VERIFIED), 1, 1),
-        ((VERIFIED, LEFT, VERIFIED), 1, 1),
-        ((VERIFIED, LEFT, LEFT), 1, None),
-        ((VERIFIED,) * 6, 3, 3),
-        ((VERIFIED,) * 6, 4, None),
-    ],
-)
-def test_batch_is_watched_once_all_remaining_osds_are_changed(
-    cluster: FakeCluster, steps: tuple[OsdStep, ...], verdicts: int, number: Optional[int]
-) -> None:
-    state = in_pieces(cluster, *steps, verdicts=(Verdict.NO_WORSE,) * verdicts)
-    found = records.watched_batch(state)
-    assert (None if found is None else found.number) == number
-    for direction in (BACK, RECOVER):
-        assert records.watched_batch(replace(state, direction=direction)) is None
-    assert records.watched_batch(replace(state, soak=SoakPlan())) is None
 
 
 def test_osd_left_behind_is_neither_changed_nor_compared_nor_a_control(
@@ -141,35 +113,7 @@ def test_state_of_a_batch_follows_from_its_osds(
     assert phases(state)[1] == expected
 
 
-def test_verdict_of_each_batch_and_evidence_of_the_watched_one_are_shown(
-    cluster: FakeCluster,
-) -> None:
-    state = in_pieces(cluster, *[VERIFIED] * 3, judgement=UNSURE, batch_judgement=None)
-    assert [b.verdict for b in records.batches(state)] == [Verdict.INCONCLUSIVE, *[None] * 3]
-    passed = replace(state, verdicts=(Verdict.NO_WORSE,), batch_judgement=UNSURE)
-    assert [b.verdict for b in records.batches(passed)] == [
-        Verdict.NO_WORSE,
-        Verdict.INCONCLUSIVE,
-        None,
-        None,
-    ]
-    assert [b.controls for b in records.batches(state)] == [(5, 4, 3), (5, 4, 3), (), ()]
-    assert [b.osds for b in records.batches(state)] == list(PIECES)
-
-
 # -- who is left behind
-
-
-def test_osd_left_behind_has_no_pending_restart(cluster: FakeCluster) -> None:
-    state = in_pieces(cluster, VERIFIED, OsdStep.RESTARTING, verdicts=(Verdict.NO_WORSE,), errors=2)
-    osd = replace(state.osds[1], restart_needed=True)
-    found = left_behind(state, osd, 'x' * 300)
-    assert found.osds[1] == replace(
-        osd, step=LEFT, left_reason='x' * 197 + '...', restart_needed=False
-    )
-    assert (found.errors, found.verdicts, found.ending) == (0, (Verdict.NO_WORSE,), None)
-    going = start_leaving(state, osd, 'x' * 200)
-    assert (going.osds[1].step, going.osds[1].left_reason) == (OsdStep.RESTORING, 'x' * 200)
 
 
 @pytest.mark.parametrize(
@@ -221,27 +165,6 @@ def test_canary_left_behind_ends_the_rollout(
     found = left_behind(state, state.osds[osd_id], 'y' * 700)
     expected = Ending(Outcome.FAILED, 'y' * 597 + '...') if ends else ending
     assert (found.osds[osd_id].step, found.ending) == (LEFT, expected)
-
-
-@pytest.mark.parametrize(
-    ('count', 'reported'),
-    [
-        (0, None),
-        (1, 'osd.0 is away'),
-        (3, 'osd.0 is away; osd.1; osd.2 is away'),
-        (4, 'osd.0 is away; osd.1; osd.2 is away and 1 more'),
-        (5, 'osd.0 is away; osd.1; osd.2 is away and 2 more'),
-    ],
-)
-def test_three_osds_left_behind_are_named(
-    cluster: FakeCluster, count: int, reported: Optional[str]
-) -> None:
-    state = in_pieces(cluster, *[LEFT] * count)
-    osds = tuple(
-        replace(osd, left_reason=None if osd.osd_id == 1 else f'osd.{osd.osd_id} is away')
-        for osd in state.osds
-    )
-    assert describe_left_behind(replace(state, osds=osds)) == reported
 
 
 def test_replaced_osd_is_detected_by_uuid_class_and_store(cluster: FakeCluster) -> None:

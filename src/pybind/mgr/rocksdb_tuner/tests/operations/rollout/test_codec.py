@@ -139,7 +139,6 @@ def fullest() -> RolloutState:
         shared_touched=True,
         restoring=('osd', 'osd.3', 'osd.4', 'osd.5'),
         entries_done=1,
-        longest_boot_s=41.5,
         errors=3,
         last_error='EIO',
         asked=AskedRestart(3, ('t1', 't2'), 't0', refused=True),
@@ -216,7 +215,7 @@ def test_rollout_of_ten_thousand_osds_is_stored_to_its_end() -> None:
     storage = RolloutStorage(store)
     storage.save_current(state)
     storage.archive(state)
-    storage.save_record(record_of(state))
+    storage.keep(record_of(state))
     assert RolloutStorage(store).load_current() == state
     assert RolloutStorage(store).archived(state.rollout_id) == state
 
@@ -307,18 +306,6 @@ def _set(document: dict[str, Any], path: str, value: object) -> None:
     document[name] = value
 
 
-def test_rollout_without_osds_is_invalid() -> None:
-    """There is nothing to do in it."""
-    empty = replace(
-        example(),
-        request=replace(example().request, targets=(), order=()),
-        before=Before((), ()),
-        osds=(),
-    )
-    with pytest.raises(StoredStateError, match='is empty'):
-        decode_state(as_text(empty))
-
-
 # -- what a verdict is made of
 
 
@@ -337,21 +324,3 @@ def test_wrong_evidence_is_named(name: str, value: object, message: str) -> None
     stored = RolloutStorage(FakeStore())._evidence('0')
     with pytest.raises(StoredStateError, match=message):
         stored.decoded(json.dumps(document))
-
-
-# -- history
-
-
-def test_history_record_has_the_change_of_the_first_osd() -> None:
-    record = record_of(example())
-    assert (record.options_from, record.options_to) == (OLD, NEW)
-    assert record.outcome is Outcome.WAITING
-    assert record.measured is None
-    state = fullest()
-    record = record_of(replace(state, stage=Phase.FAILED, outcome=Outcome.FAILED))
-    # Of the canary, which is osd.5.
-    assert (record.options_from, record.options_to) == ('a=9', 'a=2')
-    assert (record.outcome, record.reason) == (Outcome.FAILED, 'the verdict was given')
-    assert (record.measured or '').startswith('better')
-    assert (record.predicted, record.judgement) == (state.request.predicted, state.judgement)
-    assert (record.rollout_id, record.time_s, record.actor) == ('r12', 1000.5, 'client.ann')

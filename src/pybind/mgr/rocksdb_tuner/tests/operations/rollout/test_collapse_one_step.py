@@ -165,43 +165,6 @@ def test_own_entries_stay_if_an_osd_may_start_with_a_masked_entry_without_them(
     assert found.own_entries_stay == reason
 
 
-@pytest.mark.parametrize(('more', 'ending'), [(8, ''), (9, ' and more')])
-def test_eight_affected_osds_are_named(cluster: FakeCluster, more: int, ending: str) -> None:
-    seen = observed(cluster, entries=SINGLE)
-    others = tuple(replace(seen.cluster.osds[0], osd_id=10 + n) for n in range(more))
-    seen = replace(seen, cluster=replace(seen.cluster, osds=(*seen.cluster.osds, *others)))
-    named = ', '.join(f'osd.{n}' for n in range(10, 18)) + ending
-    found = sampled(collapsing(cluster, *[VERIFIED] * 4), seen).state
-    assert found.own_entries_stay == STAY.format(named)
-
-
-def test_removed_override_affects_every_osd_that_would_start_with_it(
-    cluster: FakeCluster,
-) -> None:
-    state = drop_override(collapsing(cluster, *[VERIFIED] * 4))
-    state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
-    single = {f'osd.{n}': DEFAULT for n in range(4)}
-    seen = joined(observed(cluster, entries={**single, ALL: OLD}))
-    assert sampled(state, seen).state.own_entries_stay == STAY.format('osd.7')
-    # An entry with the same value makes no difference.
-    same = replace(seen, entries={**seen.entries, 'global': OLD})
-    assert sampled(state, same).state.own_entries_stay is None
-
-
-@pytest.mark.parametrize('there', [True, False])
-def test_missing_own_entry_is_not_removed_again(cluster: FakeCluster, there: bool) -> None:
-    """As by a manager whose answer was lost."""
-    state = collapsing(cluster, *[VERIFIED] * 4)
-    single = (
-        dict(SINGLE) if there else {who: value for who, value in SINGLE.items() if '0' not in who}
-    )
-    step = sampled(state, observed(cluster, entries={**single, ALL: NEW}))
-    assert step.state.osds[0].step is OsdStep.COLLAPSING
-    assert step.actions == ((RemoveEntry('osd.0'),) if there else ())
-    held = sampled(replace(state, paused_by='client.ann'), observed(cluster, entries={ALL: NEW}))
-    assert (held.actions, held.state.osds) == ((), state.osds)
-
-
 # -- back to entries of single OSDs
 
 
@@ -235,41 +198,6 @@ def test_own_entries_are_written_back_before_their_shared_entry_is_removed(
 
 LATER = 'once that has changed: {}, then "ceph config rm" for each single OSD'
 SET = '"ceph config set osd bluestore_rocksdb_options" with the same string'
-
-
-@pytest.mark.parametrize(
-    ('failure', 'left', 'stay', 'reported'),
-    [
-        (None, None, None, None),
-        ('it crashed', None, None, 'it crashed'),
-        (None, 'osd.3 is away', None, 'left behind: osd.3 is away'),
-        (None, None, 'they stay', f'they stay; {LATER.format(SET)}'),
-        (
-            'a',
-            'b',
-            'c',
-            f'a; left behind: b; c; {LATER.format(SET)}',
-        ),
-        ('x' * 700, None, None, 'x' * 597 + '...'),
-    ],
-)
-def test_conclusion_lists_all_deviations_from_the_plan(
-    cluster: FakeCluster,
-    failure: Optional[str],
-    left: Optional[str],
-    stay: Optional[str],
-    reported: Optional[str],
-) -> None:
-    at = COLLAPSED if stay is None else VERIFIED
-    last = at if left is None else OsdStep.LEFT_BEHIND
-    state = collapsing(cluster, *[at] * 3, last, failure=failure, own_entries_stay=stay)
-    state = replace(state, osds=(*state.osds[:3], replace(state.osds[3], left_reason=left)))
-    entries = dict(SINGLE) if stay is not None else {ALL: NEW}
-    seen = observed(cluster, entries=entries)
-    if left is not None:
-        seen = without(seen, 3)
-    done = sampled(state, seen).state
-    assert (done.stage, done.outcome, done.failure) == (Phase.DONE, Outcome.DONE, reported)
 
 
 def test_commands_to_remove_an_override_later_are_shown(cluster: FakeCluster) -> None:

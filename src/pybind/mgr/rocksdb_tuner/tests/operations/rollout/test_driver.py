@@ -5,18 +5,17 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Callable
+from typing import Callable
 
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
-from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.storage import CURRENT
 from rocksdb_tuner.store.stored import BROKEN
 
-from .conftest import NEW, OLD, Run, set_profile
+from .conftest import OLD, Run, set_profile
 
 
 @contextmanager
@@ -28,13 +27,6 @@ def refused(code: int, text: str) -> Iterator[None]:
 
 def outcomes(run: Run) -> list[Outcome]:
     return [record.outcome for record in run.driver.history]
-
-
-def test_constructing_a_driver_has_no_side_effects(run: Run) -> None:
-    """The manager must become active without delay."""
-    nothing: Any = object()
-    driver = Driver(nothing, nothing, str.__eq__)
-    assert driver.state is None
 
 
 def test_osd_under_recovery_is_not_paused(run: Run) -> None:
@@ -91,15 +83,6 @@ def test_earlier_rollout_is_rolled_back_if_unchanged_since(run: Run) -> None:
     ]
 
 
-def test_superseded_rollout_is_not_rolled_back(run: Run) -> None:
-    run.start()
-    run.run_to_end()
-    run.start(set_profile(run.cluster, OLD, recommendation_id='second'))
-    run.run_to_end()
-    with refused(errno.EBUSY, 'has been changed outside'):
-        run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
-
-
 # -- operator commands are stored
 
 
@@ -136,25 +119,6 @@ def test_unreadable_config_store_refuses_a_start(run: Run, command: str) -> None
 
 
 # -- history
-
-
-def test_change_is_in_history_once_from_its_start(run: Run) -> None:
-    run.start()
-    (record,) = run.driver.history
-    assert (record.rollout_id, record.outcome, record.actor) == (
-        'r1',
-        Outcome.WAITING,
-        'client.admin',
-    )
-    assert (record.options_to, record.prediction) == (NEW, '{"metric":"write_iops"}')
-    run.run_to_end()
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert [r.outcome for r in run.driver.history] == [Outcome.WAITING]
-    run.run_to_end()
-    (record,) = run.driver.history
-    assert (record.outcome, record.reason) == (Outcome.ROLLED_BACK, 'rolled back by client.ann')
-    run.fail_over()
-    assert run.driver.history == (record,)
 
 
 def test_rollout_starts_though_its_history_cannot_be_written(run: Run) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import replace
 from typing import Any, Callable, Optional, TypeVar
 
 import pytest
@@ -14,10 +13,7 @@ from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.storage import (
     ARCHIVE,
-    CLOCK,
     CURRENT,
-    HISTORY,
-    record_of,
 )
 
 from .conftest import NEW, OLD, Run, refusing, same_meaning, set_profile
@@ -49,13 +45,6 @@ def with_parts(run: Run, **parts: Any) -> Driver:
     )
 
 
-def test_nothing_is_known_before_loading(run: Run) -> None:
-    driver = with_parts(run)
-    assert (driver.state, driver.history, driver.problems, driver.broken) == (None, (), (), ())
-    assert (driver.acknowledged, driver.time.since_end_s) == (False, None)
-    assert driver.why_waiting() is None
-
-
 def test_failing_judge_and_announcer_do_not_block_a_rollout(run: Run) -> None:
     """An OSD in flight waits for neither."""
     guard = Forgiving()
@@ -70,75 +59,6 @@ def test_failing_judge_and_announcer_do_not_block_a_rollout(run: Run) -> None:
     assert run.run_to_end().phase is Phase.DONE
     assert guard.failed == {'judging', 'announcements'}
     assert {run.cluster.runs(n) for n in run.cluster.osds} == {NEW}
-
-
-# -- what happens only once
-
-
-def test_log_has_actions_failures_and_the_conclusion(
-    run: Run, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level('INFO', logger='rocksdb_tuner.operations')
-    run.start()
-    run.cluster.errors['orch daemon'] = refusing('host is offline')
-    run.until(lambda s: s.errors > 0)
-    run.cluster.errors.clear()
-
-    def refuse(key: str) -> None:
-        if key == CLOCK:
-            raise refusing('no space')
-
-    run.store.on_set = refuse
-    run.run_to_end()
-    reported = [(record.levelname, record.getMessage()) for record in caplog.records]
-
-    def count(level: str, *texts: str) -> int:
-        return sum(found == level and all(t in text for t in texts) for found, text in reported)
-
-    assert count('INFO', "SetEntry(who='osd.0'") == 1
-    assert count('INFO', 'RestartOsd(osd_id=0) (') == 2
-    assert count('WARNING', 'RestartOsd(osd_id=0) failed: host is offline') == 1
-    assert count('WARNING', 'cannot store a restart: no space') == 3
-    assert count('INFO', 'rollout r1: done') == 1
-
-
-# -- history and archive
-
-
-def test_change_outside_rollouts_is_kept_in_history(run: Run) -> None:
-    run.start()
-    run.run_to_end()
-    other = replace(run.driver.history[0], rollout_id='c2', recommendation_id='compact')
-    run.driver.add_record(other)
-    run.start(set_profile(run.cluster, OLD, recommendation_id='more'))
-    assert [r.rollout_id for r in run.driver.history] == ['r1', 'c2', 'r3']
-    run.driver.add_record(replace(other, reason='it is over'))
-    kept = run.driver.history
-    assert [(r.rollout_id, r.reason) for r in kept[:2]] == [('r1', None), ('c2', 'it is over')]
-    run.fail_over()
-    assert run.driver.history == kept
-
-
-@pytest.mark.parametrize('lost', [ARCHIVE + 'r1', HISTORY + 'r1', None])
-def test_partly_lost_end_is_written_again_by_the_next_manager(
-    run: Run, lost: Optional[str]
-) -> None:
-    run.start()
-    ended = run.run_to_end()
-    whole = dict(run.store.values)
-    if lost is not None:
-        del run.store.values[lost]
-    written: list[str] = []
-    run.fail_over()
-    run.store.on_set = written.append
-    run.tick()
-    assert (ARCHIVE + 'r1' in written, HISTORY + 'r1' in written) == ((lost is not None),) * 2
-    assert run.store.values[ARCHIVE + 'r1'] == whole[ARCHIVE + 'r1']
-    assert run.driver.history == (record_of(ended),)
-    # And not once more.
-    written.clear()
-    run.tick()
-    assert written == []
 
 
 # -- names and notes

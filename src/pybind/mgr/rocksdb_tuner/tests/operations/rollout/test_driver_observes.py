@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Callable, Optional
+from typing import Optional
 
 import pytest
 
@@ -14,7 +13,7 @@ from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
-from .conftest import NEW, Run, refusing, same_meaning
+from .conftest import Run, refusing, same_meaning
 
 
 @dataclass(frozen=True)
@@ -79,18 +78,14 @@ def test_current_and_last_downtime_of_the_osd_in_flight(run: Watched) -> None:
     run.cluster.stop_osd(0)
     seen = [run.look() for _ in range(4)]
     assert [look.down_s for look in seen] == [0.0, 2.0, 4.0, 6.0]
-    assert [look.was_down_s for look in seen] == [0.0] * 4
     assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0, 6.0]
     assert [look.alive for look in seen] == [None] * 4
     run.cluster.osds[0].up = True
     up = run.look()
-    assert (up.down_s, up.was_down_s, up.alive) == (0.0, 6.0, None)
+    assert (up.down_s, up.alive) == (0.0, None)
     run.cluster.osds[0].up = False
     again = [run.look() for _ in range(2)]
-    assert [(look.down_s, look.was_down_s, look.lifeless_s) for look in again] == [
-        (0.0, 0.0, 0.0),
-        (2.0, 0.0, 2.0),
-    ]
+    assert [(look.down_s, look.lifeless_s) for look in again] == [(0.0, 0.0), (2.0, 2.0)]
 
 
 # -- what moved
@@ -176,22 +171,6 @@ def test_only_failed_queries_are_missing(run: Watched) -> None:
     assert 0 not in lost.running
 
 
-def test_only_the_restarting_osd_is_queried_during_its_restart(run: Watched) -> None:
-    restarting(run)
-    seen = run.look()
-    assert (seen.running, seen.ok_to_stop, seen.versions, seen.upgrade) == ({}, {}, None, None)
-    assert set(seen.described) == {0}
-    run.cluster.orchestrator_reason = 'none'
-    asked: list[int] = []
-
-    def describe(osd_id: int, _: bool) -> None:
-        asked.append(osd_id)
-
-    run.cluster.describe_osd = describe  # type: ignore[method-assign,assignment]
-    assert run.look().described == {}
-    assert asked == []
-
-
 # -- how time is kept
 
 
@@ -227,53 +206,3 @@ def test_clock_is_stored_every_ten_minutes_while_needed(run: Watched) -> None:
     run.tick()
     assert clock_writes(run, 2000.0, 20.0) == []
     assert (run.driver.time.since_end_s or 0.0) > 32 * 86400
-
-
-def test_ended_rollouts_are_not_timed_beyond_thirty_one_days(run: Watched) -> None:
-    run.cluster.flags.add('noout')
-    run.start()
-    run.driver.abort('client.ann', run.cluster.now_s)
-    run.tick()
-    ended_at_s = run.cluster.now_s - (run.driver.time.since_end_s or 0.0)
-    for day, written in ((31.99, True), (32.0, False)):
-        run.cluster.now_s = ended_at_s + day * 86400.0 - 2.0
-        run.tick()
-        run.store.values.pop('rollout/clock', None)
-        run.driver.time._kept_s = -math.inf
-        run.cluster.now_s = ended_at_s + day * 86400.0
-        run.tick()
-        assert ('rollout/clock' in run.store.values) is written
-
-
-# -- the operator's window on it
-
-
-def test_preparation_of_a_rollback_runs_once_nothing_refuses_it(run: Watched) -> None:
-    called: list[bool] = []
-    before: Callable[[], None] = lambda: called.append(True)  # noqa: E731
-    run.start()
-    run.run_to_end()
-    run.cluster.operator_sets('osd', 'write_buffer_size=1')
-    with pytest.raises(Exception, match='has been changed outside r1 since then'):
-        run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)
-    assert called == []
-    run.cluster.operator_sets('osd', NEW)
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)
-    assert called == [True]
-
-
-def test_actor_is_added_later_to_state_and_history(run: Watched) -> None:
-    run.cluster.flags.add('noout')
-    run.start()
-    run.driver.name_actor('r0', 'client.zoe')
-    assert run.state.request.actor == run.driver.history[0].actor == 'client.admin'
-    run.driver.name_actor('r1', 'client.zoe')
-    assert run.state.request.actor == run.driver.history[0].actor == 'client.zoe'
-    run.fail_over()
-    assert run.state.request.actor == run.driver.history[0].actor == 'client.zoe'
-
-
-def test_numbers_include_rollouts_and_other_changes(run: Watched) -> None:
-    assert run.driver.next_number() == '1'
-    run.start()
-    assert run.driver.next_number() == '2'

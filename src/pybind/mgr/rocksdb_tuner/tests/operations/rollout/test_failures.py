@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Callable
 
 import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
-from rocksdb_tuner.operations.rollout.osd_step import manual_restart
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import CLOCK, CURRENT
 from rocksdb_tuner.plan.records import OPTION
-from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
 from .conftest import (
-    ALL,
     NEW,
     OLD,
     Run,
-    overridden,
-    remove_override,
     set_profile,
 )
 
@@ -85,9 +80,6 @@ def test_overriding_ceph_conf_is_reported_and_left_alone(run: Run) -> None:
     assert run.cluster.osds[0].boots == 2
 
 
-# -- the orchestrator
-
-
 # -- monitors
 
 
@@ -123,16 +115,6 @@ def test_no_rollback_is_offered_that_a_operator_change_would_refuse(run: Run) ->
     assert run.run_to_end().phase is Phase.ROLLED_BACK
 
 
-def test_rollback_that_would_undo_a_operator_change_is_refused(run: Run) -> None:
-    run.start()
-    run.run_to_end()
-    run.cluster.operator_sets(ALL, OLD)
-    with pytest.raises(OperationRefused, match='of osd has been changed outside r1 since then'):
-        run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.state.phase is Phase.DONE
-    assert run.cluster.entries_of() == {ALL: OLD}
-
-
 # -- collapsing
 
 
@@ -146,54 +128,6 @@ def test_osd_decided_by_another_source_keeps_its_own_entry(run: Run) -> None:
     own = {f'osd.{n}': NEW for n in range(3)}
     assert run.cluster.entries_of() == {'osd/rack:r1': OLD, **own}
     assert 'osd/rack:r1' in (state.failure or '')
-
-
-# -- changes without restarts
-
-
-def test_entries_without_effect_are_removed_without_a_restart() -> None:
-    run = Run()
-    run.cluster.operator_sets('osd', OLD)
-    request = replace(remove_override(run.cluster), restart=False)
-    run.start(request)
-    state = run.run_to_end()
-    assert state.phase is Phase.DONE
-    assert run.cluster.entries_of() == {}
-    assert run.cluster.commands == [f'ceph config rm osd {OPTION}']
-    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.run_to_end().phase is Phase.ROLLED_BACK
-    assert run.cluster.entries_of() == {'osd': OLD}
-    assert not [c for c in run.cluster.commands if 'orch' in c]
-
-
-def test_own_entries_can_be_removed_without_a_restart_too() -> None:
-    run = Run()
-    run.cluster.operator_sets('osd.1', OLD)
-    request = replace(remove_override(run.cluster, 'osd.1'), restart=False)
-    run.start(request)
-    assert run.run_to_end().phase is Phase.DONE
-    assert run.cluster.commands == [f'ceph config rm osd.1 {OPTION}']
-
-
-def test_change_without_restarts_is_refused_if_an_osd_runs_other_options() -> None:
-    run = Run(overridden('osd'))
-    request = replace(remove_override(run.cluster), restart=False)
-    with pytest.raises(OperationRefused, match=r'osd\.0 must be restarted first'):
-        run.start(request)
-
-
-# -- words
-
-
-def test_command_for_the_operator_names_verb_and_host_if_known() -> None:
-    cluster = FakeCluster(1)
-    info = cluster.cluster_map().osds[0]
-    assert manual_restart(0, info, 'why').startswith(
-        'restart osd.0 next: "systemctl restart ceph-osd@0" on node0;'
-    )
-    assert manual_restart(0, None, 'why').startswith(
-        'restart osd.0 next: "systemctl restart ceph-osd@0";'
-    )
 
 
 # -- mode off in the middle of a tick: what was decided before it is not sent after it

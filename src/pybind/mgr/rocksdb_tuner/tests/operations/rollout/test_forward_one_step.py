@@ -76,28 +76,6 @@ def test_rollout_proceeds_from_plan_to_canary_with_a_sample(
     assert (started.step, started.nonce_before) == (OsdStep.SETTING, cluster.osds[0].nonce)
 
 
-def test_ending_takes_precedence_over_further_steps(cluster: FakeCluster) -> None:
-    for stage in (Phase.PLANNED, Phase.CANARY, Phase.COLLAPSING):
-        state = replace(rollout(cluster, VERIFIED), ending=ABORTED, stage=stage)
-        step = stepped(state, look(cluster, state))
-        assert (step.actions, step.state.stage) == ((), Phase.FAILED)
-        assert (step.state.outcome, step.state.ending) == (Outcome.ABORTED, None)
-
-
-def test_shared_entry_follows_the_last_osd(cluster: FakeCluster) -> None:
-    state = unwatched(cluster, *[VERIFIED] * 3)
-    more = stepped(state, look(cluster, state))
-    assert (more.actions, more.state.stage) == ((SetEntry('osd.3', NEW),), Phase.PROMOTING)
-    assert not more.state.shared_touched
-    last = unwatched(cluster, *[VERIFIED] * 3, OsdStep.LEFT_BEHIND)
-    step = stepped(last, look(cluster, last))
-    assert (step.actions, step.state.stage, step.state.shared_touched) == (
-        (),
-        Phase.COLLAPSING,
-        True,
-    )
-
-
 @pytest.mark.parametrize(
     ('batches', 'done', 'away', 'expected'),
     [
@@ -220,17 +198,6 @@ def test_only_the_canary_is_measured_before_its_change(
     )
 
 
-def test_each_osd_is_compared_with_its_recorded_release(
-    cluster: FakeCluster,
-) -> None:
-    state = unwatched(cluster, VERIFIED)
-    osds = tuple(replace(b, release='reef') if b.osd_id == 1 else b for b in state.before.osds)
-    state = replace(state, before=replace(state.before, osds=osds))
-    seen = look(cluster, state)
-    assert stepped(state, other(seen, 1, release='reef')).actions == (SetEntry('osd.1', NEW),)
-    assert reason(stepped(state, seen)).startswith('osd.1 now runs pacific')
-
-
 def test_osd_recreated_before_its_turn_ends_the_rollout_or_is_left_behind(
     cluster: FakeCluster,
 ) -> None:
@@ -340,19 +307,6 @@ def test_osd_removed_with_only_its_entry_left_is_not_restored_again(
             assert stepped(replace(state, ending=ABORTED), lost).state.osds == step.state.osds
 
 
-@pytest.mark.parametrize('at', [OsdStep.SETTING, OsdStep.RESTART_DUE])
-def test_unrestarted_osd_is_restored_at_once_when_the_rollout_ends(
-    cluster: FakeCluster, at: OsdStep
-) -> None:
-    state = rollout(cluster, at, ending=ABORTED)
-    state = replace(
-        state, osds=(replace(state.osds[0], nonce_before=cluster.osds[0].nonce), *state.osds[1:])
-    )
-    step = stepped(state, look(cluster, state))
-    assert (step.actions, step.state.direction, step.state.ending) == ((), RECOVER, ABORTED)
-    assert (canary(step).step, canary(step).restart_needed) == (OsdStep.RESTORING, False)
-
-
 def test_restart_is_due_once_the_entry_is_confirmed_and_counts_from_the_current_process(
     cluster: FakeCluster,
 ) -> None:
@@ -375,13 +329,6 @@ def test_restart_is_due_once_the_entry_is_confirmed_and_counts_from_the_current_
     # It may be missing in one sample: its known process is kept.
     empty = stepped(state, replace(seen, cluster=replace(seen.cluster, osds=())))
     assert canary(empty).nonce_before == 1
-
-
-def test_entry_error_is_reported_after_three_attempts(cluster: FakeCluster) -> None:
-    for errors, reported in ((2, ''), (3, '3 attempts failed, retrying: EROFS')):
-        state = rollout(cluster, OsdStep.SETTING, errors=errors, last_error='EROFS')
-        step = stepped(state, look(cluster, state, entries={}))
-        assert (step.actions, reason(step)) == ((SetEntry('osd.0', NEW),), reported)
 
 
 @pytest.mark.parametrize(
@@ -411,19 +358,3 @@ def test_failure_reason_after_a_restart_is_reported(
     ending = replace(state, ending=ABORTED)
     both = stepped(ending, seen).state.ending
     assert both == Ending(Outcome.FAILED, f'aborted by client.ann; {reported}')
-
-
-def test_osd_lost_during_the_check_is_awaited_again(cluster: FakeCluster) -> None:
-    state = rollout(cluster, OsdStep.CHECKING)
-    found = canary(stepped(state, other(look(cluster, state, waited_s=60.0), 0, nonce=99)))
-    assert (found.step, found.flaps) == (OsdStep.RESTARTING, 1)
-
-
-def test_settled_osd_does_not_wait_while_the_rollout_ends(cluster: FakeCluster) -> None:
-    state = rollout(cluster, OsdStep.SETTLING)
-    seen = look(cluster, state, waited_s=0.0, osds_moved=True)
-    assert canary(stepped(state, seen)).step is OsdStep.SETTLING
-    ending = stepped(replace(state, ending=ABORTED), seen)
-    assert (canary(ending).step, ending.actions) == (VERIFIED, ())
-    lost = stepped(replace(state, ending=ABORTED), other(seen, 0, nonce=99))
-    assert canary(lost).step is OsdStep.RESTARTING

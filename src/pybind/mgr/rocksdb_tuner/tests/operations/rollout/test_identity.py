@@ -9,7 +9,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
-from rocksdb_tuner.operations.gates import Away, absent_of
+from rocksdb_tuner.operations.gates import absent_of
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.admission import uuid_head
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
@@ -25,61 +25,6 @@ from .conftest import (
     remove_override,
     set_profile,
 )
-
-GONE, OUT = Away.GONE, Away.DOWN_AND_OUT
-
-
-def at_step(run: Run, osd_id: int, *steps: OsdStep) -> None:
-    run.until(lambda state: state.osds[osd_id].step in steps)
-
-
-def away(run: Run, osd_id: int, how: Away) -> None:
-    if how is GONE:
-        run.cluster.purge(osd_id)
-    else:
-        run.cluster.mark_out(osd_id)
-
-
-@pytest.fixture
-def five() -> Run:
-    return Run(overridden(ALL, osds=5))
-
-
-@pytest.mark.parametrize('step', [OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING])
-def test_osd_removed_during_its_change_loses_its_entry_and_the_others_continue(
-    five: Run, step: OsdStep
-) -> None:
-    """A later OSD with this id must not inherit the entry."""
-    five.start(set_profile(five.cluster))
-    at_step(five, 2, step)
-    five.cluster.purge(2)
-    ended = five.run_to_end(within_s=1500)
-    assert ended.outcome is Outcome.DONE
-    assert ended.osds[2].step is OsdStep.LEFT_BEHIND
-    assert five.cluster.entries_of() == {ALL: NEW}
-
-
-@pytest.mark.parametrize('how', [GONE, OUT])
-@pytest.mark.parametrize('orchestrated', [True, False])
-def test_rollback_ends_without_an_absent_osd(five: Run, how: Away, orchestrated: bool) -> None:
-    five.start(set_profile(five.cluster))
-    at_step(five, 3, OsdStep.VERIFIED)
-    away(five, 1, how)
-    if not orchestrated:
-        five.cluster.orchestrator_reason = 'No orchestrator configured'
-    five.driver.rollback(None, 'client.a', five.cluster.now_s)
-    for _ in range(2500):
-        five.tick()
-        reason = five.state.paused_reason or ''
-        for n in (0, 2, 3, 4):
-            if not orchestrated and f'restart osd.{n} next' in reason:
-                five.cluster.restart_by_hand(n)
-                five.cluster.advance(30)
-        if five.state.ended:
-            break
-    assert five.state.outcome is Outcome.ROLLED_BACK
-    assert five.cluster.entries_of() == {ALL: OLD}
-    assert [five.cluster.runs(n) for n in (0, 2, 3, 4)] == [OLD] * 4
 
 
 def test_map_is_scanned_once_for_all_absent_osds_and_steps() -> None:
@@ -211,40 +156,6 @@ def test_rollback_does_not_restart_a_recreated_osd(run: Run) -> None:
 
 
 # -- entries with a mask, with which no OSD starts but one that names its host in its ceph.conf
-
-
-def test_osd_that_starts_with_its_host_mask_is_restored_by_it() -> None:
-    """It names its host in its ceph.conf."""
-    cluster = FakeCluster(3)
-    cluster.osds[0].names_host = True
-    cluster.operator_sets('osd/host:node0', OLD)
-    cluster.restart_by_hand(0)
-    cluster.advance(60)
-    assert cluster.runs(0) == OLD
-    run = Run(cluster)
-    run.start(set_profile(cluster, final_entries=(('osd/host:node0', None), (ALL, NEW))))
-    assert run.run_to_end().phase is Phase.DONE
-    run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.run_to_end().phase is Phase.ROLLED_BACK
-    assert [cluster.runs(n) for n in cluster.osds] == [OLD, *[DEFAULTS['pacific']] * 2]
-
-
-def test_no_restart_is_skipped_if_a_host_mask_may_apply() -> None:
-    """The entry for all OSDs meant the same before, but this one starts with another one."""
-    cluster = overridden(ALL)
-    cluster.osds[0].names_host = True
-    run = Run(cluster)
-    same = ';'.join(reversed(OLD.split(',')))
-    cluster.operator_sets('osd/host:node0', NEW)
-    cluster.restart_by_hand(0)
-    cluster.advance(60)
-    assert cluster.runs(0) == NEW
-    run.start(set_profile(cluster, same, final_entries=(('osd/host:node0', None), (ALL, same))))
-    assert run.run_to_end().phase is Phase.DONE
-    assert cluster.runs(0) == same
-    run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.run_to_end().phase is Phase.ROLLED_BACK
-    assert cluster.runs(0) == NEW
 
 
 @pytest.mark.parametrize(

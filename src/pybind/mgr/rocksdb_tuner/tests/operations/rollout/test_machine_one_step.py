@@ -11,14 +11,10 @@ from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.announce import ACTION_AFTER_S
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout import records
 from rocksdb_tuner.operations.rollout.announce import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.machine import (
     aborted,
     action_failed,
-    resumed,
-    wait_key,
-    waits_for_operator,
 )
 from rocksdb_tuner.operations.rollout.observer import Liveness
 from rocksdb_tuner.operations.rollout.records import (
@@ -30,7 +26,6 @@ from rocksdb_tuner.operations.rollout.records import (
 )
 from rocksdb_tuner.operations.rollout.rollback import (
     describe_leftovers,
-    entries_blocking_rollback,
 )
 from rocksdb_tuner.operations.rollout.rules import (
     Limits,
@@ -42,7 +37,7 @@ from rocksdb_tuner.operations.rollout.rules import (
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
-from .conftest import ALL, NEW, same_meaning
+from .conftest import NEW, same_meaning
 from .one_step import MACHINE, observed, rollback_of, rollout
 
 FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
@@ -105,60 +100,6 @@ def test_sample_requests_only_the_data_of_the_next_decision(
     assert MACHINE.needs(same, 1000.0) == replace(expected, described=(1,))
 
 
-def test_absent_osd_is_not_queried(cluster: FakeCluster) -> None:
-    state = at(cluster, OsdStep.PENDING)
-    assert MACHINE.needs(state, 0.0, frozenset({1})) == Needs()
-    assert MACHINE.needs(state, 0.0, frozenset({2})).running == (1,)
-    last = rollout(cluster, *[OsdStep.LEFT_BEHIND] * 4)
-    assert MACHINE.needs(last, 0.0) == Needs()
-
-
-def test_nothing_is_queried_while_awaiting_a_verdict_or_after_the_end(
-    cluster: FakeCluster,
-) -> None:
-    assert MACHINE.needs(rollout(cluster, VERIFIED), 0.0) == Needs()
-    # An OSD in flight is seen to before that.
-    flying = rollout(cluster, VERIFIED, OsdStep.CHECKING)
-    assert MACHINE.needs(flying, 0.0) == Needs(running=(1,))
-    for stage in (Phase.DONE, Phase.FAILED, Phase.ROLLED_BACK):
-        done = replace(at(cluster, OsdStep.PENDING), stage=stage)
-        assert MACHINE.needs(done, 0.0) == Needs()
-
-
-@pytest.mark.parametrize(('waited_s', 'patient'), [(299.9, True), (300.0, False)])
-def test_requested_osd_has_five_minutes_before_further_queries(
-    cluster: FakeCluster, waited_s: float, patient: bool
-) -> None:
-    state = at(cluster, OsdStep.RESTARTING)
-    assert MACHINE.needs(state, waited_s) == (Needs(described=(1,)) if patient else STOP)
-    due = at(cluster, OsdStep.RESTART_DUE)
-    assert MACHINE.needs(due, waited_s) == STOP
-
-
-def test_timers_restart_with_each_wait(cluster: FakeCluster) -> None:
-    state = at(cluster, OsdStep.RESTARTING)
-
-    def with_osd(**changes: object) -> RolloutState:
-        osd = replace(state.osds[1], **changes)  # type: ignore[arg-type]
-        return replace(state, osds=(state.osds[0], osd, *state.osds[2:]))
-
-    others = [
-        replace(state, rollout_id='r2'),
-        replace(state, direction=BACK),
-        replace(state, entries_done=1),
-        replace(state, errors=1),
-        replace(state, pending_conflict='x'),
-        with_osd(step=OsdStep.CHECKING),
-        with_osd(restarts_asked=1),
-        with_osd(nonce_after=5),
-        with_osd(step=OsdStep.PENDING),
-    ]
-    keys = [wait_key(found) for found in (state, *others)]
-    assert len(set(keys)) == len(keys)
-    assert wait_key(replace(state, updated_s=9.0, paused_reason='x')) == wait_key(state)
-    assert wait_key(with_osd(flaps=1, doubtful=True, restart_needed=True)) == wait_key(state)
-
-
 # -- a sample
 
 
@@ -172,21 +113,6 @@ def test_new_active_manager_observes_for_ten_seconds(
     reported = 'this manager has just become active and samples first'
     assert step.state.paused_reason == (None if acts else reported)
     assert step.state.updated_s == (1.0 if acts else 2.0)
-
-
-def test_ended_state_does_not_change(cluster: FakeCluster) -> None:
-    state = replace(rollout(cluster, OsdStep.SETTING), stage=Phase.FAILED)
-    step = MACHINE.step(state, observed(cluster, entries={}, watched_s=0.0), 2.0)
-    assert (step.state, step.actions) == (state, ())
-
-
-@pytest.mark.parametrize('over', [True, False])
-def test_expired_requests_and_past_reasons_are_dropped(cluster: FakeCluster, over: bool) -> None:
-    state = rollout(cluster, OsdStep.SETTLING, asked=AskedRestart(3), paused_reason='osd.0 is down')
-    seen = observed(cluster, entries={'osd.0': NEW}, restart_settled=over, osds_moved=True)
-    found = MACHINE.step(state, seen, 2.0).state
-    assert found.asked == (None if over else AskedRestart(3))
-    assert (found.paused_reason, found.updated_s) == (None, 2.0)
 
 
 @pytest.mark.parametrize(('waited_s', 'ends'), [(1.9, False), (2.0, True)])
@@ -209,57 +135,6 @@ def test_foreign_change_of_affected_entries_ends_the_rollout(
         assert (found.failure or '').count(reported) == 1
     else:
         assert found == replace(state, updated_s=found.updated_s)
-
-
-def test_any_change_of_restored_entries_ends_a_rollback_at_once(
-    cluster: FakeCluster,
-) -> None:
-    """Also of an entry that is not that of the OSD in flight."""
-    reported = 'bluestore_rocksdb_options of osd was changed outside this rollout'
-    state = rollback_of(cluster, OsdStep.RESTARTING, pending_conflict=reported)
-    seen = observed(cluster, entries={ALL: THERE}, waited_s=2.0)
-    found = MACHINE.step(state, seen, 2.0).state
-    assert (found.outcome, found.failure) == (Outcome.ABORTED, reported)
-
-
-def test_reason_of_an_ending_is_reported_once(cluster: FakeCluster) -> None:
-    reported = 'bluestore_rocksdb_options of osd.0 was changed outside this rollout'
-    ending = Ending(Outcome.ABORTED, reported)
-    state = rollout(
-        cluster, OsdStep.RESTARTING, direction=RECOVER, pending_conflict=reported, ending=ending
-    )
-    seen = observed(cluster, entries={'osd.0': THERE}, waited_s=2.0)
-    found = MACHINE.step(state, seen, 2.0).state
-    assert (found.failure or '').startswith(f'{reported}; the change stays on osd.0: ')
-
-
-# -- small questions
-
-
-def test_watched_osd_in_flight_takes_precedence_over_the_next_action(
-    cluster: FakeCluster,
-) -> None:
-    watched = {OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING}
-    resting = {OsdStep.PENDING, VERIFIED, OsdStep.COLLAPSED, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}
-    for step in OsdStep:
-        found = rollout(cluster, VERIFIED, step).in_flight
-        assert (found is None) == (step in resting)
-        later = rollout(cluster, OsdStep.RESTART_DUE, step)
-        flying = later.in_flight
-        assert flying is not None
-        assert flying.osd_id == (1 if step in watched else 0)
-
-
-def test_changed_state_is_stamped_and_a_pause_is_reported(cluster: FakeCluster) -> None:
-    state = rollout(cluster)
-    assert records.stamped(state, replace(state), 9.0).updated_s == 1.0
-    assert records.stamped(state, replace(state, errors=1), 9.0).updated_s == 9.0
-    paused = replace(state, paused_by='client.ann', paused_reason='osd.0 is down')
-    assert records.stamped(state, paused, 9.0).paused_reason == 'paused by client.ann'
-    recovers = replace(paused, direction=RECOVER)
-    assert records.stamped(state, recovers, 9.0).paused_reason == 'osd.0 is down'
-    done = replace(paused, stage=Phase.DONE, paused_reason=None)
-    assert records.stamped(state, done, 9.0).paused_reason is None
 
 
 # -- reports of the orchestrator
@@ -327,36 +202,6 @@ def test_refusal_counts_and_only_for_the_restart_in_flight(
         assert (found.osds[0].step, found.osds[0].restarts_asked) == (step, 0)
         assert (found.errors, found.last_error) == (1, 'EBUSY')
         assert action_failed(tried, SetEntry('osd.0', NEW), 'EBUSY', 9.0).osds == tried.osds
-
-
-@pytest.mark.parametrize(
-    ('direction', 'paused', 'waits'),
-    [
-        (FORWARD, None, True),
-        (FORWARD, 'client.ann', False),
-        (BACK, None, True),
-        (BACK, 'client.ann', False),
-        (RECOVER, None, True),
-        # A recovering OSD reports its wait reason despite a pause.
-        (RECOVER, 'client.ann', True),
-    ],
-)
-def test_osd_without_a_restart_is_due_again_unless_paused(
-    cluster: FakeCluster, direction: Direction, paused: Optional[str], waits: bool
-) -> None:
-    state = rollout(
-        cluster, OsdStep.RESTARTING, direction=direction, paused_by=paused, paused_reason='by hand'
-    )
-    osd = replace(state.osds[0], restarts_asked=3)
-    state = replace(state, osds=(osd, *state.osds[1:]))
-    found = resumed(state, 9.0)
-    expected = (OsdStep.RESTART_DUE, 0) if waits else (OsdStep.RESTARTING, 3)
-    assert (found.osds[0].step, found.osds[0].restarts_asked) == expected
-    assert (found.paused_by, found.paused_reason, found.errors) == (None, None, 0)
-    # One that is due already, or is checked, does not wait.
-    for step in (OsdStep.RESTART_DUE, OsdStep.CHECKING):
-        elsewhere = replace(state, osds=(replace(osd, step=step), *state.osds[1:]))
-        assert not waits_for_operator(replace(elsewhere, paused_by=None))
 
 
 # -- alarms
@@ -440,17 +285,6 @@ def test_wait_for_the_operator_raises_an_alarm(
 
 
 # -- foreign entries
-
-
-def test_rollback_that_would_lose_a_foreign_change_has_a_conflict(cluster: FakeCluster) -> None:
-    state = rollout(cluster, VERIFIED, VERIFIED, OsdStep.RESTORED, shared_touched=True)
-    ours = {ALL: NEW, 'osd.0': NEW}
-    assert entries_blocking_rollback(state, ours) == ()
-    assert entries_blocking_rollback(state, {}) == ()
-    assert entries_blocking_rollback(state, {**ours, 'osd.1': THERE, 'osd.2': THERE}) == ('osd.1',)
-    assert entries_blocking_rollback(state, {ALL: THERE}) == (ALL,)
-    untouched = replace(state, shared_touched=False)
-    assert entries_blocking_rollback(untouched, {ALL: THERE}) == ()
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,11 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import (
-    Effect,
     Inconclusive,
     Judgement,
-    SignalVerdict,
     SoakPlan,
     Verdict,
 )
-from rocksdb_tuner.mgr.records import PgSummary, RunningOption
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.osd_step import process_lost
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
@@ -28,13 +25,11 @@ from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.operations.rollout.soak import soak, undecided
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd
-from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden
 from .one_step import MACHINE, SOAK, canary, observed, other, rollback_of, rollout, without
 
-PASS = Judgement(Verdict.NO_WORSE)
-FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
 UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
 NOTHING = Judgement(Verdict.NO_DATA, missing=('writes',))
 
@@ -114,31 +109,6 @@ def test_missing_data_waits_whatever_the_policy(cluster: FakeCluster, policy: In
     assert undecided(waits)
 
 
-def test_only_osds_of_the_batch_are_watched_for_a_new_process(cluster: FakeCluster) -> None:
-    """The canary, judged long ago, may be restarted by anybody while the next batch is watched."""
-    plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
-    state = rollout(
-        cluster,
-        OsdStep.VERIFIED,
-        OsdStep.VERIFIED,
-        soak=plan,
-        judgement=PASS,
-        verdicts=(Verdict.NO_WORSE,),
-    )
-    seen = observed(cluster, after_s=30.0)
-    assert soaked(state, other(seen, 0, nonce=99), plan, 1).direction is Direction.FORWARD
-    assert soaked(state, other(seen, 3, nonce=99), plan, 1).direction is Direction.FORWARD
-    failed = soaked(state, other(seen, 1, nonce=99), plan, 1)
-    assert failed.direction is Direction.BACK
-    assert 'the verdict on batch 2 (1): worse: the process of osd.1 exited' in (
-        failed.failure or ''
-    )
-    # The evidence of the canary is unchanged.
-    assert failed.judgement == PASS
-    assert failed.batch_judgement is not None
-    assert failed.batch_judgement.verdict is Verdict.WORSE
-
-
 def test_doubt_waits_promotes_or_rolls_back_as_configured(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
     seen = observed(cluster, after_s=600.0, judgement=UNSURE)
@@ -154,86 +124,7 @@ def test_doubt_waits_promotes_or_rolls_back_as_configured(cluster: FakeCluster) 
     assert not undecided(back)
 
 
-def test_pause_and_unclean_placement_groups_delay_the_verdict_but_no_crash_is_missed(
-    cluster: FakeCluster,
-) -> None:
-    state = rollout(cluster, OsdStep.VERIFIED, judgement=UNSURE)
-    fails = observed(cluster, after_s=300.0, judgement=FAIL)
-    paused = soaked(replace(state, paused_by='client.ann'), fails)
-    assert (paused.direction, paused.paused_reason) == (Direction.FORWARD, 'paused by client.ann')
-    assert not undecided(replace(state, paused_by='client.ann'))
-    unclean = replace(fails, pgs=PgSummary(33, 33, (('active+clean', 32), ('peering', 1))))
-    held = soaked(state, unclean)
-    assert held.direction is Direction.FORWARD
-    assert 'peering' in (held.paused_reason or '')
-    # It may have been found before; what is found now is no verdict to go on with.
-    assert held.judgement is None
-    assert soaked(state, other(unclean, 0, nonce=99)).direction is Direction.BACK
-    off = soaked(state, replace(fails, may_act=False))
-    assert off.direction is Direction.FORWARD
-    assert 'mode' in (off.paused_reason or '')
-
-
-def test_no_collapse_while_an_osd_is_undecided(cluster: FakeCluster) -> None:
-    """All OSDs run the new string; the verdict on the last batch is still to come."""
-    plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
-    verified = [OsdStep.VERIFIED] * 4
-    state = rollout(cluster, *verified, soak=plan, judgement=PASS)
-    entries = {f'osd.{n}': NEW for n in range(4)}
-    for verdicts in range(4):
-        found = replace(state, verdicts=(Verdict.NO_WORSE,) * verdicts)
-        for judgement in (None, UNSURE):
-            seen = observed(cluster, entries=entries, after_s=90.0, judgement=judgement)
-            step = MACHINE.step(found, seen, 2.0)
-            assert step.actions == ()
-            assert step.state.stage in {Phase.SOAKING, Phase.PROMOTING}
-            assert not step.state.shared_touched
-    decided = replace(state, verdicts=(Verdict.NO_WORSE,) * 4)
-    step = MACHINE.step(decided, observed(cluster, entries=entries), 2.0)
-    assert (step.state.stage, step.state.shared_touched) == (Phase.COLLAPSING, True)
-
-
 # -- rollback
-
-
-def checked(state: RolloutState, seen: Observation, value: str, source: str) -> RolloutState:
-    running = {0: RunningOption(value, source, ignores_mon=False)}
-    step = MACHINE.step(state, replace(seen, running=running), 2.0)
-    assert step.actions == ()
-    return step.state
-
-
-@pytest.mark.parametrize('source', ['default', 'file', 'env', 'cmdline', 'override', 'metadata'])
-def test_value_from_another_source_is_not_the_restored_one(source: str) -> None:
-    """The right string by chance: from ceph.conf it stays when the entry changes."""
-    cluster = overridden(ALL, osds=4)
-    state = rollback_of(cluster, OsdStep.CHECKING)
-    seen = observed(cluster, waited_s=59.0)
-    assert checked(state, seen, OLD, 'mon').osds[0].step is OsdStep.SETTLING
-    assert checked(state, seen, OLD, source).osds[0].step is OsdStep.CHECKING
-    overdue = checked(state, replace(seen, waited_s=61.0), OLD, source)
-    assert overdue.osds[0].step is OsdStep.CHECKING
-    assert overdue.direction is Direction.BACK
-
-
-@pytest.mark.parametrize('source', ['mon', 'file', 'env', 'cmdline', 'override'])
-def test_only_the_default_is_restored_without_an_entry(cluster: FakeCluster, source: str) -> None:
-    state = rollback_of(cluster, OsdStep.CHECKING)
-    default = DEFAULTS['pacific']
-    seen = observed(cluster, waited_s=59.0)
-    assert checked(state, seen, default, 'default').osds[0].step is OsdStep.SETTLING
-    assert checked(state, seen, default, source).osds[0].step is OsdStep.CHECKING
-
-
-def test_restored_value_is_trusted_by_its_meaning_and_not_too_early() -> None:
-    cluster = overridden(ALL, osds=4)
-    state = rollback_of(cluster, OsdStep.CHECKING)
-    seen = observed(cluster, waited_s=20.0)
-    other_words = ';'.join(reversed(OLD.split(',')))
-    assert checked(state, seen, other_words, 'mon').osds[0].step is OsdStep.SETTLING
-    assert checked(state, seen, NEW, 'mon').osds[0].step is OsdStep.CHECKING
-    early = replace(seen, waited_s=MACHINE.limits.report_s - 0.1)
-    assert checked(state, early, OLD, 'mon').osds[0].step is OsdStep.CHECKING
 
 
 def test_paused_rollback_changes_no_entry_and_restarts_no_osd(cluster: FakeCluster) -> None:
@@ -317,43 +208,6 @@ def test_osd_not_restarted_after_two_requests_fails_if_no_other_is_changed(
     assert failed.state.ending == Ending(Outcome.FAILED, 'osd.0 did not restart after 2 requests')
     # Its process is that of before: it need not be restarted for its old entry.
     assert not canary(failed).restart_needed
-
-
-def test_osd_that_went_down_by_itself_is_awaited_without_a_request_and_then_fails(
-    cluster: FakeCluster,
-) -> None:
-    state = restarting(cluster, OsdStep.RESTART_DUE)
-    down = other(observed(cluster, entries=entries_of(state)), 0, up=False)
-    early = MACHINE.step(state, replace(down, down_s=299.9), 2.0)
-    assert (early.actions, early.state.paused_reason) == ((), 'osd.0 is down')
-    late = MACHINE.step(state, replace(down, down_s=300.0), 2.0)
-    assert late.state.direction is Direction.RECOVER
-    assert late.state.ending == Ending(Outcome.FAILED, 'osd.0 did not come back up within 300 s')
-
-
-# -- from entries of single OSDs to a shared one
-
-
-def collapsing(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> RolloutState:
-    fields: dict[str, object] = {
-        'shared_touched': True,
-        'entries_done': 1,
-        'verdicts': (Verdict.NO_WORSE,),
-        **changes,
-    }
-    state = rollout(cluster, *steps)
-    return replace(state, stage=Phase.COLLAPSING, **fields)  # type: ignore[arg-type]
-
-
-def test_last_osd_ends_the_rollout(cluster: FakeCluster) -> None:
-    state = collapsing(cluster, *[OsdStep.COLLAPSED] * 4)
-    done = MACHINE.step(state, observed(cluster, entries={ALL: NEW}), 7.0)
-    assert (done.state.stage, done.state.outcome, done.state.updated_s) == (
-        Phase.DONE,
-        Outcome.DONE,
-        7.0,
-    )
-    assert done.state.failure is None
 
 
 # -- entries changed by others
@@ -457,20 +311,6 @@ def test_only_the_own_entry_matters_during_recovery(cluster: FakeCluster) -> Non
             entries = {} if value is None else {'osd.0': value}
             found = conflicting_entries(due, observed(cluster, entries=entries))
             assert found == (() if value == ours else ('osd.0',))
-
-
-WHOS = ('osd.3', 'osd.0', 'global', 'osd/host:node1', ALL, 'osd.1', 'osd/class:ssd', 'osd.2')
-
-
-def test_owners_of_changed_entries_are_listed_in_order(cluster: FakeCluster) -> None:
-    """Of both options: the new and the previous reports are compared."""
-    state = rollout(cluster)
-    was = replace(state, before=replace(state.before, other_entries=()))
-    seen = observed(
-        cluster, entries=dict.fromkeys(WHOS, THERE), other_entries=dict.fromkeys(WHOS, THERE)
-    )
-    assert conflicting_entries(was, seen) == tuple(sorted(WHOS))
-    assert conflicts_in_other_option(was, seen) == tuple(sorted(WHOS))
 
 
 def test_entry_of_an_osd_left_behind_is_ignored(

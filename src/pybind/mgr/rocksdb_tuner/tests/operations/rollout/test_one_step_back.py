@@ -12,19 +12,16 @@ from rocksdb_tuner.operations.gates import NOT_ALLOWED
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.machine import (
     aborted,
-    action_failed,
     resumed,
     waits_for_operator,
 )
 from rocksdb_tuner.operations.rollout.records import (
-    AskedRestart,
     Direction,
     Ending,
     OsdStep,
     RolloutState,
     with_osd,
 )
-from rocksdb_tuner.operations.rollout.rollback import rolled_back
 from rocksdb_tuner.operations.rollout.rules import Observation, Step, suppressed_in_mode_off
 from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
@@ -42,42 +39,6 @@ def cluster() -> FakeCluster:
 
 
 # -- turning round
-
-
-def test_rollback_restores_only_written_entries(cluster: FakeCluster) -> None:
-    steps = (OsdStep.COLLAPSED, OsdStep.VERIFIED, OsdStep.RESTORED, OsdStep.PENDING)
-    state = rollout(
-        cluster,
-        *steps,
-        paused_by='client.bob',
-        paused_reason='x',
-        pending_conflict='y',
-        errors=3,
-        ending=FAILED,
-        entries_done=1,
-    )
-    turned = rolled_back(state, 'client.ann', 9.0)
-    assert turned.restoring == ('osd.0', 'osd.1')
-    touched = rolled_back(replace(state, shared_touched=True), 'client.ann', 9.0)
-    assert touched.restoring == (ALL, 'osd.0', 'osd.1')
-    assert (turned.direction, turned.stage, turned.entries_done) == (
-        Direction.BACK,
-        Phase.ROLLING_BACK,
-        0,
-    )
-    assert (turned.ending, turned.outcome, turned.pending_conflict, turned.errors) == (
-        None,
-        None,
-        None,
-        0,
-    )
-    assert (turned.failure, turned.updated_s) == ('rolled back by client.ann', 9.0)
-    # A requested rollback ends the pause; an automatic one waits where the pause allows it.
-    assert (turned.paused_by, turned.paused_reason) == (None, None)
-    held = rolled_back(state, 'the module', 9.0, paused_by='client.bob')
-    assert (held.paused_by, held.paused_reason) == ('client.bob', 'paused by client.bob')
-    twice = rolled_back(replace(state, failure='it crashed'), 'client.ann', 9.0)
-    assert twice.failure == 'it crashed; rolled back by client.ann'
 
 
 def test_entries_are_restored_one_by_one_and_confirmed_before_any_osd_is_classified() -> None:
@@ -182,26 +143,6 @@ def test_down_osd_is_started_before_any_other_is_restarted(
     assert MACHINE.step(state, down, 2.0).actions == (RestartOsd(2),)
     out = replace(state, osds=(*osds[:2], replace(osds[2], step=OsdStep.RESTORED), osds[3]))
     assert MACHINE.step(out, down, 2.0).actions == ()
-
-
-def test_rollback_ends_when_every_osd_is_restored(cluster: FakeCluster) -> None:
-    state = rollback_of(cluster, OsdStep.RESTORED, failure='rolled back by client.ann')
-    done = MACHINE.step(state, observed(cluster, entries={}), 5.0).state
-    assert (done.stage, done.outcome, done.updated_s) == (
-        Phase.ROLLED_BACK,
-        Outcome.ROLLED_BACK,
-        5.0,
-    )
-    assert done.failure == 'rolled back by client.ann'
-
-
-def test_rollback_settles_each_osd_before_the_next_one_is_due(cluster: FakeCluster) -> None:
-    state = rollback_of(cluster, OsdStep.SETTLING)
-    seen = observed(cluster, entries={})
-    assert canary(MACHINE.step(state, replace(seen, osds_moved=True), 2.0)).step is OsdStep.SETTLING
-    assert canary(MACHINE.step(state, seen, 2.0)).step is OsdStep.RESTORED
-    lost = canary(MACHINE.step(state, other(seen, 0, nonce=99), 2.0))
-    assert (lost.step, lost.flaps) == (OsdStep.RESTARTING, 1)
 
 
 # -- one OSD that failed
@@ -372,21 +313,3 @@ def test_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeC
     assert (back.outcome, back.failure) == (Outcome.ABORTED, 'rollback aborted by client.ann')
     recovers = aborted(recovering(cluster, OsdStep.RESTORING), 'client.ann', 9.0, {}, ())
     assert recovers.ending == Ending(Outcome.ABORTED, 'it failed; aborted by client.ann')
-
-
-def test_refused_restart_is_due_again_and_a_second_one_only_counted(
-    cluster: FakeCluster,
-) -> None:
-    for asked, step, left in (
-        (1, OsdStep.RESTART_DUE, 0),
-        (2, OsdStep.RESTARTING, 2),
-    ):
-        state = replace(in_vain(cluster, asked), asked=AskedRestart(0), errors=1)
-        failed = action_failed(state, RestartOsd(0), 'EBUSY', 9.0)
-        assert (failed.osds[0].step, failed.osds[0].restarts_asked) == (step, left)
-        assert (failed.errors, failed.last_error, failed.updated_s) == (2, 'EBUSY', 9.0)
-        assert failed.asked == AskedRestart(0, refused=True)
-    state = replace(in_vain(cluster, 1), asked=AskedRestart(0))
-    entry = action_failed(state, SetEntry('osd.0', NEW), 'EROFS', 9.0)
-    assert (entry.osds, entry.asked) == (state.osds, AskedRestart(0))
-    assert (entry.errors, entry.last_error) == (1, 'EROFS')

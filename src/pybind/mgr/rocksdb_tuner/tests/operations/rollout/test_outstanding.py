@@ -9,10 +9,12 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.osd_step import asked, is_settled
+from rocksdb_tuner.operations.rollout.observer import RequestedRestart
 from rocksdb_tuner.operations.rollout.records import AskedRestart, OsdStep
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import NEW, Run, set_profile
+from .one_step import rollout
 
 
 class Asked:
@@ -116,33 +118,14 @@ def test_paused_orchestrator_is_awaited_until_resumed() -> None:
     assert max(down) == 1
 
 
-def test_request_of_a_service_that_becomes_unmanaged_is_awaited() -> None:
-    """cephadm keeps it, and carries it out when the service is managed again, however late."""
-    run, requests = late(delay_s=1e5)
-    down = count_down(run)
-    run.start()
-    at_step(run, 0, OsdStep.RESTARTING)
-    run.cluster.orchestrator_left_alone = 'the service osd.disks is unmanaged'
-    run.cluster.restart_by_hand(0)
-    for _ in range(1000):
-        run.tick()
-    assert requests.osds == [0]
-    assert 'the orchestrator may still restart osd.0' in (run.state.paused_reason or '')
-    run.cluster.orchestrator_left_alone = None
-    run.cluster.osds[0].requested_at_s = run.cluster.now_s
-    run.cluster.orchestrator_delay_s = 1.0
-    run.cluster.advance(1.0)
-    assert run.run_to_end().outcome is Outcome.DONE
-    assert requests.osds == [0, 1, 2]
-    assert requests.held() == set()
-    assert max(down) == 1
-
-
 TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', executed=('t1',))
 
 
+ASKED = AskedRestart(1, TOLD.executed, 's1')
+
+
 @pytest.mark.parametrize(
-    ('reported', 'by_this_manager', 'seen_scheduled', 'expected'),
+    ('reported', 'ours', 'seen_scheduled', 'expected'),
     [
         # Nothing new is known.
         (TOLD, True, False, False),
@@ -165,31 +148,29 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', executed=(
     ],
 )
 def test_state_of_the_orchestrator_decides(
-    reported: Optional[OrchestratedDaemon],
-    by_this_manager: bool,
-    seen_scheduled: bool,
-    expected: bool,
+    reported: Optional[OrchestratedDaemon], ours: bool, seen_scheduled: bool, expected: bool
 ) -> None:
-    request = asked(1, replace(TOLD, stored_started='s1'))
-    found = is_settled(
-        request,
-        reported,
-        by_this_manager=by_this_manager,
-        seen_scheduled=seen_scheduled,
-        watched_s=299.0,
-        most_s=300.0,
-    )
-    assert found is expected
+    requested = RequestedRestart()
+    state = replace(rollout(FakeCluster(3)), asked=ASKED)
+    if ours:
+        requested.send(state)
+    if seen_scheduled:
+        assert not requested.is_settled(ASKED, replace(TOLD, scheduled=True), 0.0, 300.0)
+    # One that was refused all the same is the same request.
+    request = replace(ASKED, refused=ours)
+    request = ASKED if seen_scheduled else request
+    assert requested.is_settled(request, reported, 0.0, 300.0) is expected
 
 
-def test_same_request_again_may_happen_until_its_own_time_is_over(run: Run) -> None:
+def test_same_request_again_may_happen_until_its_own_time_is_over() -> None:
     """With an orchestrator that reports nothing, only time settles a request."""
-    run.start()
-    observer, request = run.driver._observer, AskedRestart(0)
-    state = replace(run.state, asked=request)
-    observer.ask(state, 0)
+    requested, state = RequestedRestart(), replace(rollout(FakeCluster(3)), asked=ASKED)
+    requested.send(state)
     for seconds in range(0, 620, 20):
-        observer.track_request(request, float(seconds))
-    assert observer._restart_settled(request, {}, 620.0, most_s=600.0)
-    observer.ask(state, 0)
-    assert not observer._restart_settled(request, {}, 620.0, most_s=600.0)
+        requested.track(ASKED, float(seconds))
+    assert requested.is_settled(ASKED, None, 620.0, 600.0)
+    # A paused orchestrator executes it once it is resumed: the whole time applies again.
+    assert not requested.is_settled(ASKED, replace(TOLD, paused=True), 621.0, 600.0)
+    assert not requested.is_settled(ASKED, None, 640.0, 600.0)
+    requested.send(state)
+    assert not requested.is_settled(ASKED, None, 641.0, 600.0)

@@ -8,7 +8,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
+from rocksdb_tuner.judge.evidence import Evidence
 from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.observe.details import SlowEvents
@@ -25,10 +25,9 @@ from rocksdb_tuner.operations.rollout.recording import (
 )
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
-from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
 
-from .conftest import Clients, refusing
+from .conftest import Clients
 from .one_step import SOAK, rollout
 
 BATCHES = replace(SOAK, batches=SOAK)
@@ -132,29 +131,6 @@ def test_recording_warms_up_after_a_start_and_restarts_after_a_disturbance() -> 
     assert taking.kept == (0, 2)
 
 
-@pytest.mark.parametrize(('back_s', 'anew'), [(60.0, False), (61.0, True)])
-def test_clock_set_back_far_restarts_a_block(back_s: float, anew: bool) -> None:
-    taking = Taking()
-    taking.pass_s(Part.BEFORE, 1000.0)
-    taking.pass_s(Part.BEFORE, -back_s)
-    # If it counts as the same block, its end is unchanged.
-    reported = [taking.pass_s(Part.BEFORE, 1.0), taking.pass_s(Part.BEFORE, 30.0)]
-    assert reported == ([False, True] if anew else [False, False])
-
-
-def test_newest_blocks_are_kept_up_to_the_number_a_verdict_uses() -> None:
-    most = int(limits().most_blocks)
-    taking = Taking(block_s=1.0)
-    old = Block({0: Measured(1.0)})
-    full = (old,) * most
-    taking.recorder.evidence = replace(taking.recorder.evidence, before=full, after=full)
-    for part in (Part.BEFORE, Part.AFTER):
-        for _ in range(70):
-            taking.pass_s(part, 1.0)
-    assert taking.kept == (most, most)
-    assert taking.recorder.evidence.before[-1] != old
-
-
 def test_block_has_the_work_of_each_osd_from_start_to_end() -> None:
     taking = Taking()
     taking.pass_s(Part.BEFORE, 10.0, {0: SlowEvents(1, 5)})
@@ -253,18 +229,6 @@ def test_next_batch_is_measured_while_the_previous_one_is_watched(
     assert manager.found(before) == NOT_SOAKING
 
 
-def test_only_measured_osds_are_queried_for_slow_events(manager: Manager) -> None:
-    manager.look(at(stage=Phase.PLANNED), 2.0)
-    assert manager.asked == []
-    manager.look(at(stage=Phase.PREFLIGHT), 2.0)
-    canary = planned_batch(at().request, BATCHES, 0)
-    upcoming = planned_batch(at().request, BATCHES, 1)
-    assert manager.asked == [tuple(sorted({0, *canary.controls}))]
-    manager.look(at(VERIFIED, stage=Phase.SOAKING), 2.0)
-    both = {0, *canary.controls, *upcoming.osds, *upcoming.controls}
-    assert manager.asked[1:] == [tuple(sorted(both))]
-
-
 def test_measurements_of_another_process_do_not_count(manager: Manager) -> None:
     watched = at(VERIFIED, stage=Phase.SOAKING)
     for _ in range(11):
@@ -279,41 +243,6 @@ def test_measurements_of_another_process_do_not_count(manager: Manager) -> None:
     found = manager.found(watched)
     back = replace(again, direction=Direction.BACK)
     assert manager.found(back).after_s == found.after_s
-
-
-def test_another_rollout_starts_without_evidence(manager: Manager, store: FakeStore) -> None:
-    before = at(stage=Phase.PREFLIGHT)
-    for _ in range(3):
-        manager.look(before, 30.0)
-    assert manager.found(before).before_s == 60.0
-    assert manager.found(replace(before, rollout_id='r2')) == NOT_SOAKING
-    fresh = Manager(store, manager.clients)
-    assert fresh.found(replace(before, rollout_id='r2')) == NOT_SOAKING
-
-
-def test_osd_left_behind_does_not_affect_the_others(manager: Manager) -> None:
-    before = at(stage=Phase.PREFLIGHT)
-    for _ in range(3):
-        manager.look(before, 30.0)
-    kept = manager.found(before).before_s
-    fewer = replace(before, request=replace(before.request, controls=before.controls[1:]))
-    assert manager.found(fewer).before_s == kept == 60.0
-    # Nothing is known about an unmeasured one.
-    assert manager.found(before).before_s == 0.0
-
-
-def test_unstored_evidence_is_logged_and_still_used(
-    manager: Manager, store: FakeStore, caplog: pytest.LogCaptureFixture
-) -> None:
-    before = at(stage=Phase.PREFLIGHT)
-    store.error = refusing('no space')
-    for _ in range(3):
-        manager.look(before, 30.0)
-    assert manager.found(before).before_s == 60.0
-    assert store.values == {}
-    assert [record.getMessage() for record in caplog.records] == [
-        'cannot store evidence for the verdict: no space'
-    ] * 2
 
 
 @pytest.mark.parametrize('interval_s', [5.0, 15.0, 30.0, 45.0, 60.0])

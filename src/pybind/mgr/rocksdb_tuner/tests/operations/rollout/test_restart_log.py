@@ -7,17 +7,16 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.storage import (
     CLOCK,
     CURRENT,
     DAY_S,
-    STORE_PERIOD_S,
     ClockState,
     PersistentClock,
     RolloutStorage,
 )
 from rocksdb_tuner.tests.fake_cluster import FakeStore
+from rocksdb_tuner.tests.store.as_text import as_text
 
 from .conftest import NEW, OLD, Run, refusing, set_profile
 
@@ -26,7 +25,7 @@ NOW_S = 1_700_000_000.0
 
 def clock_with(now_s: float, *restarts: float) -> PersistentClock:
     storage = RolloutStorage(FakeStore())
-    storage.save_clock(ClockState(now_s, restarts=restarts))
+    storage.store.set(CLOCK, as_text(ClockState(now_s, restarts=restarts)))
     clock = PersistentClock(storage)
     clock.load()
     return clock
@@ -53,22 +52,6 @@ def test_restart_counts_for_a_day_to_the_second() -> None:
     assert clock.limit_reason(1, NOW_S) is not None
     clock.update(DAY_S - 4.0)
     assert clock.limit_reason(1, NOW_S) is None
-
-
-def test_manager_taking_over_knows_the_restarts_except_of_some_minutes(run: Run) -> None:
-    run.restarts_per_day = 2
-    run.start()
-    run.to_a_wait('restarts_per_day')
-    run.restarts_per_day = 1
-    for _ in range(24):
-        run.cluster.now_s += 3600.0
-        run.tick()
-    run.fail_over()
-    run.restarts_per_day = 2
-    end_s = run.cluster.now_s + STORE_PERIOD_S + 60
-    while run.cluster.now_s < end_s and run.state.osds[2].step is OsdStep.PENDING:
-        run.tick()
-    assert run.state.osds[2].step is not OsdStep.PENDING
 
 
 def test_time_since_the_last_rollout_is_the_uptime_of_managers(run: Run) -> None:

@@ -7,7 +7,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.mgr.records import PgSummary, RunningOption
+from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import (
     Direction,
@@ -19,7 +19,7 @@ from rocksdb_tuner.operations.rollout.records import (
 )
 from rocksdb_tuner.operations.rollout.rollback import presumed_changed
 from rocksdb_tuner.operations.rollout.rules import Observation
-from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD
@@ -28,7 +28,6 @@ from .one_step import MACHINE, canary, observed, other, rollback_of, rollout, wi
 DEFAULT = DEFAULTS['pacific']
 BACK, RECOVER = Direction.BACK, Direction.RECOVER
 FAILED = Ending(Outcome.FAILED, 'it failed')
-UNCLEAN = PgSummary(33, 32, (('active+clean', 32), ('peering', 1)))
 
 
 @pytest.fixture
@@ -77,30 +76,6 @@ def test_possibly_changed_osds_count_as_changed_unless_left_behind(
 
 
 # -- the end
-
-
-@pytest.mark.parametrize(
-    ('failure', 'left', 'reported'),
-    [
-        (None, None, None),
-        ('rolled back by client.ann', None, 'rolled back by client.ann'),
-        ('rolled back', 'osd.0 is away', 'rolled back; left behind: osd.0 is away'),
-        # Cut to what a state has room for.
-        ('x' * 598, None, 'x' * 598),
-        ('x' * 598, 'osd.0 is away', 'x' * 597 + '...'),
-    ],
-)
-def test_conclusion_of_a_rollback_has_the_reason_and_the_osds_left_behind(
-    cluster: FakeCluster, failure: Optional[str], left: Optional[str], reported: Optional[str]
-) -> None:
-    step = OsdStep.RESTORED if left is None else OsdStep.LEFT_BEHIND
-    state = changed(rollback_of(cluster, step, failure=failure), left_reason=left)
-    done = MACHINE.step(state, observed(cluster, entries={}), 5.0).state
-    assert (done.stage, done.outcome, done.failure) == (
-        Phase.ROLLED_BACK,
-        Outcome.ROLLED_BACK,
-        reported,
-    )
 
 
 def test_pause_continues_when_a_failed_osd_rolls_back_the_others(cluster: FakeCluster) -> None:
@@ -153,34 +128,6 @@ def test_unrestarted_osd_gives_way_to_a_down_one(
         assert MACHINE.step(step.state, seen, 3.0).actions == (RestartOsd(1),)
 
 
-def test_removed_osd_gives_way_to_none(cluster: FakeCluster) -> None:
-    state = due(cluster, osd_0=OsdStep.RESTARTING)
-    seen = other(observed(cluster, entries={}, waited_s=1000.0), 1, up=False)
-    assert canary(MACHINE.step(state, without(seen, 0), 2.0)).step is OsdStep.LEFT_BEHIND
-
-
-@pytest.mark.parametrize(('down', 'waited_s', 'restored'), [(1, 0.0, True), (None, 9.0, False)])
-def test_nothing_settles_while_a_due_osd_is_down(
-    cluster: FakeCluster, down: Optional[int], waited_s: float, restored: bool
-) -> None:
-    state = changed(
-        due(cluster, osd_0=OsdStep.SETTLING), nonce_after=cluster.osds[0].nonce, nonce_before=1
-    )
-    seen = replace(observed(cluster, entries={}, waited_s=waited_s), pgs=UNCLEAN)
-    if down is not None:
-        seen = other(seen, down, up=False)
-    assert (canary(MACHINE.step(state, seen, 2.0)).step is OsdStep.RESTORED) == restored
-
-
-def test_removed_due_osd_is_not_the_down_one(
-    cluster: FakeCluster,
-) -> None:
-    state = due(cluster)
-    seen = observed(cluster, entries={}, ok_to_stop={0: None})
-    step = MACHINE.step(state, without(seen, 1), 2.0)
-    assert step.actions == (RestartOsd(0),)
-
-
 @pytest.mark.parametrize('runs', [NEW, OLD])
 def test_down_osd_is_not_trusted_to_run_the_restored_value(cluster: FakeCluster, runs: str) -> None:
     """An entry of before that means what the rollout wrote: no restart is needed of what is up."""
@@ -231,27 +178,6 @@ def test_removed_or_unrestarted_osd_is_restored_by_its_entry(
             nonce_after=cluster.osds[0].nonce,
             restart_needed=True,
         )
-
-
-def test_pending_restart_is_needed_and_not_trusted(cluster: FakeCluster) -> None:
-    state = rollback_of(cluster, OsdStep.RESTARTING, entries_done=1)
-    state = changed(state, nonce_before=cluster.osds[0].nonce, restarts_asked=1)
-    found = canary(MACHINE.step(state, observed(cluster, entries={}), 2.0))
-    assert (found.step, found.restart_needed, found.doubtful) == (OsdStep.RESTARTING, True, True)
-    assert found.restarts_asked == 1
-
-
-def test_several_restored_entries_are_skipped_at_once(
-    cluster: FakeCluster,
-) -> None:
-    state = rollback_of(cluster, OsdStep.VERIFIED, entries_done=0)
-    state = replace(state, restoring=('osd.0', ALL, 'osd.1'), errors=2)
-    seen = observed(cluster, entries={'osd.1': NEW})
-    step = MACHINE.step(state, seen, 2.0)
-    assert (step.actions, step.state.entries_done, step.state.errors) == ((), 2, 0)
-    assert canary(step).step is OsdStep.VERIFIED
-    last = MACHINE.step(step.state, seen, 2.0)
-    assert (last.actions, last.state.entries_done) == ((RemoveEntry('osd.1'),), 2)
 
 
 # -- one OSD that failed
@@ -366,9 +292,3 @@ def test_restored_values_are_distinguished_from_written_ones(
     state = replace(state, before=replace(state.before, osds=recorded))
     found = runs(state, observed(cluster, entries=entries), value, source)
     assert (found.osds[0].step is OsdStep.SETTLING) == believed
-
-
-def test_aborted_rollback_ends_once_no_osd_is_in_danger(cluster: FakeCluster) -> None:
-    state = rollback_of(cluster, OsdStep.RESTORED, ending=Ending(Outcome.ABORTED, 'aborted'))
-    after = MACHINE.step(state, observed(cluster), 2.0)
-    assert (after.state.outcome, after.actions) == (Outcome.ABORTED, ())

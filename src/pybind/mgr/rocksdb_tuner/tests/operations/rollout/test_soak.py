@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Optional
 
 import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.announce import why_failed, why_waiting
-from rocksdb_tuner.operations.rollout.recording import Part, Recorder, no_evidence
 from rocksdb_tuner.operations.rollout.records import RolloutState, batches, watched_batch
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
-from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.order import in_batches
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.present import views
@@ -99,22 +96,6 @@ def test_no_osd_starts_without_samples_of_canary_and_controls(run: Run, silent: 
     assert run.run_to_end().phase is Phase.DONE
 
 
-def test_change_of_one_osd_ends_unjudged_without_the_operator() -> None:
-    run = Run(FakeCluster(osds=1))
-    run.start(soak=SOAK)
-    state = run.run_to_end()
-    assert (state.phase, state.outcome, state.verdict) == (
-        Phase.DONE,
-        Outcome.DONE,
-        Verdict.INCONCLUSIVE,
-    )
-    assert state.judgement is not None
-    assert state.soaked_s >= SOAK.least_s
-    assert run.driver.history[-1].measured == 'inconclusive: not judged: no controls'
-    assert 'rollout r1: done: not judged: no controls' in [text for text, _ in run.cluster.logged]
-    assert run.cluster.entries_of() == {ALL: NEW}
-
-
 @pytest.mark.parametrize('lost', ['', '{}', '{"version":2,"id":"r1","osds":[0]}'])
 def test_lost_evidence_gives_no_verdict_instead_of_a_wrong_one(run: Run, lost: str) -> None:
     run.clients.factor = 1.5
@@ -125,45 +106,6 @@ def test_lost_evidence_gives_no_verdict_instead_of_a_wrong_one(run: Run, lost: s
     state = run.to_a_wait('the verdict on osd.0 is no-data')
     assert changed(run) == {0}
     assert 'osd.0 (0 before, ' in (state.paused_reason or '')
-
-
-def test_abort_in_the_soak_keeps_the_change_on_the_canary_with_a_message(run: Run) -> None:
-    run.start(soak=SOAK)
-    run.until(soaking)
-    run.driver.abort('client.a', run.cluster.now_s)
-    state = run.run_to_end(within_s=10)
-    assert state.outcome is Outcome.ABORTED
-    assert 'the change stays on osd.0' in (state.failure or '')
-    run.tick()
-    assert not run.store.keys(EVIDENCE)
-
-
-def test_disturbed_time_is_in_no_block(run: Run) -> None:
-    state = run.start(soak=SOAK)
-    recorder = Recorder(no_evidence(state, planned_batch(state.request, SOAK, 0)))
-
-    def pass_s(part: Optional[Part], seconds: int) -> None:
-        for _ in range(seconds // 10):
-            run.cluster.advance(10)
-            run.clients.write(10)
-            samples = {n: run.clients.newest(n) for n in range(3)}
-            recorder.add(part, samples, run.cluster.now_s)
-
-    def counts() -> tuple[int, int]:
-        return len(recorder.evidence.before), len(recorder.evidence.after)
-
-    pass_s(Part.BEFORE, 70)
-    assert counts() == (2, 0)
-    pass_s(None, 300)
-    pass_s(Part.BEFORE, 30)
-    assert counts() == (2, 0)
-    pass_s(Part.BEFORE, 10)
-    assert counts() == (3, 0)
-    # The first minute after the change is not counted.
-    pass_s(Part.AFTER, 90)
-    assert counts() == (3, 0)
-    pass_s(Part.AFTER, 10)
-    assert counts() == (3, 1)
 
 
 # -- after the canary the others follow in batches, each of which is watched before the next

@@ -14,12 +14,11 @@ from rocksdb_tuner.judge.records import (
     SignalVerdict,
     SoakPlan,
     Verdict,
-    contradiction,
 )
 from rocksdb_tuner.mgr.records import PgSummary
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.soak import judgement_in_view, promote, soak, undecided
+from rocksdb_tuner.operations.rollout.soak import soak
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -48,55 +47,6 @@ def second_batch(cluster: FakeCluster, **changes: object) -> RolloutState:
     return rollout(cluster, OsdStep.VERIFIED, OsdStep.VERIFIED, **fields)
 
 
-@pytest.mark.parametrize(
-    ('passed', 'canary', 'batch', 'in_view'),
-    [
-        (0, None, None, None),
-        (0, UNSURE, None, UNSURE),
-        # The evidence of the canary is obsolete once it was decided on.
-        (1, UNSURE, None, None),
-        (1, PASS, UNSURE, UNSURE),
-    ],
-)
-def test_only_evidence_of_the_watched_batch_waits_for_the_operator(
-    cluster: FakeCluster,
-    passed: int,
-    canary: Optional[Judgement],
-    batch: Optional[Judgement],
-    in_view: Optional[Judgement],
-) -> None:
-    state = second_batch(
-        cluster,
-        verdicts=(Verdict.NO_WORSE,) * passed,
-        judgement=canary,
-        batch_judgement=batch,
-    )
-    assert judgement_in_view(state) == in_view
-    assert undecided(state) == (in_view is not None)
-    assert not undecided(replace(state, paused_by='client.ann'))
-    # An OSD of it that is not checked yet is not watched.
-    checking = replace(state.osds[passed], step=OsdStep.CHECKING)
-    osds = tuple(checking if osd.osd_id == passed else osd for osd in state.osds)
-    assert not undecided(replace(state, osds=osds))
-
-
-@pytest.mark.parametrize(
-    ('judgement', 'kept'),
-    [(None, Verdict.NO_DATA), (UNSURE, Verdict.INCONCLUSIVE), (PASS, Verdict.NO_WORSE)],
-)
-def test_promoted_batch_keeps_its_verdict_and_the_next_starts_from_scratch(
-    cluster: FakeCluster, judgement: Optional[Judgement], kept: Verdict
-) -> None:
-    state = second_batch(cluster, batch_judgement=judgement, batch_soaked_s=90.0)
-    passed = promote(state)
-    assert passed.verdicts == (Verdict.NO_WORSE, kept)
-    assert (passed.batch_judgement, passed.batch_soaked_s) == (None, 0.0)
-    # The reports on the canary stay.
-    assert (passed.judgement, passed.soaked_s) == (PASS, 310.0)
-    of_canary = promote(replace(state, verdicts=(), judgement=judgement))
-    assert (of_canary.verdicts, of_canary.judgement) == ((kept,), judgement)
-
-
 def test_incomparable_change_passes_after_exactly_its_minimum_time() -> None:
     """A change of one OSD: it is watched for crashes, without the operator."""
     cluster = FakeCluster(1)
@@ -109,11 +59,6 @@ def test_incomparable_change_passes_after_exactly_its_minimum_time() -> None:
     silent = soak(state, batch, observed(cluster, after_s=300.0, unsampled=(0,))).state
     assert (silent.paused_reason or '').startswith('no current samples of OSD 0')
     assert silent.verdicts == ()
-
-
-@pytest.mark.parametrize(('least_s', 'most_s', 'reported'), [(600.0, 0.5, True), (0.0, 0.5, False)])
-def test_soak_below_a_second_is_one(least_s: float, most_s: float, reported: bool) -> None:
-    assert (contradiction(SoakPlan(least_s, most_s)) is not None) == reported
 
 
 # -- another process

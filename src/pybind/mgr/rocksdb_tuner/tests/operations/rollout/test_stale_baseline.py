@@ -82,20 +82,6 @@ def test_days_in_the_middle_of_the_change_give_no_pass(run: Run) -> None:
     assert changed(run) == {0}
 
 
-def test_batch_that_takes_hours_to_change_gets_a_verdict() -> None:
-    """Its OSDs restart one after the other, each once the cluster has recovered."""
-    run, request = eight()
-    run.start(request, IN_BATCHES)
-    run.until(lambda state: state.by_id[2].step is not OsdStep.PENDING, within_s=4000)
-    release = gate(run)
-    for _ in range(300):
-        run.tick(30.0)
-    assert run.state.by_id[3].step is OsdStep.PENDING
-    release()
-    run.until(lambda state: len(state.verdicts) == 3)
-    assert run.state.verdicts == (Verdict.NO_WORSE,) * 3
-
-
 def test_days_between_two_batches_measure_the_next_again() -> None:
     run, request = eight()
     run.start(request, IN_BATCHES)
@@ -123,17 +109,6 @@ def test_set_clock_changes_neither_the_baseline_nor_the_verdict(run: Run, jump_s
     assert run.state.baseline_s >= 240
     run.until(lambda state: state.soaked_s >= 60)
     run.clock_offset_s -= jump_s
-    assert run.until(lambda state: state.promoted).verdict is Verdict.NO_WORSE
-
-
-def test_clock_set_between_two_managers_measures_the_baseline_again(run: Run) -> None:
-    """The age of what was measured before is unknown then."""
-    run.start(soak=SOAK)
-    run.until(lambda state: state.baseline_s >= 240)
-    run.clock_offset_s += 86400.0
-    run.fail_over()
-    state = run.until(lambda state: state.baseline_s <= 30)
-    assert state.osds[0].step is OsdStep.PENDING
     assert run.until(lambda state: state.promoted).verdict is Verdict.NO_WORSE
 
 
@@ -171,14 +146,3 @@ def test_baseline_is_complete_though_ticks_are_rarer_than_its_blocks(
         if run.state.osds[0].step is not OsdStep.PENDING:
             return
     assert run.state.baseline_s >= soak.least_s
-
-
-def test_baseline_that_became_old_bit_by_bit_is_not_pieced_together(run: Run) -> None:
-    """Half of it from before a gate that closed, half from after it, is no baseline."""
-    run.start(soak=SoakPlan(240.0, 600.0))
-    run.until(lambda state: state.baseline_s >= 210)
-    days_pass(run, gate)
-    for _ in range(60):
-        run.tick()
-    assert run.state.osds[0].step is OsdStep.PENDING
-    run.until(lambda state: state.promoted)

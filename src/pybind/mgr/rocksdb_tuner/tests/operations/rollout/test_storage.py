@@ -13,28 +13,22 @@ from rocksdb_tuner.operations.rollout import machine
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import (
     ARCHIVE,
-    ARCHIVE_MAX,
     CLOCK,
     CURRENT,
     EVIDENCE,
     HISTORY,
-    HISTORY_MAX,
     ClockState,
+    PersistentClock,
     RolloutStorage,
     number_of,
     record_of,
 )
 from rocksdb_tuner.store.stored import BROKEN, PIECES
-from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
-from rocksdb_tuner.tests.operations.rollout.test_driver import refused
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeStore
 from rocksdb_tuner.tests.store.as_text import as_text
 
 from .conftest import (
-    NEW,
-    OLD,
     Run,
-    refusing,
-    set_profile,
 )
 from .test_codec import example
 
@@ -55,22 +49,6 @@ def store() -> FakeStore:
     return FakeStore()
 
 
-def test_empty_store_has_no_rollout_history_or_problem(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    assert storage.load_current() is None
-    assert storage.load_history() == ()
-    assert storage.problems() == ()
-    assert storage.next_id() == 'r1'
-
-
-def test_history_is_bounded_and_in_order(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    for n in range(1, HISTORY_MAX + 12):
-        storage.save_record(record_of(replace(example(), rollout_id=f'r{n}')))
-    ids = [r.rollout_id for r in storage.load_history()]
-    assert ids == [f'r{n}' for n in range(12, HISTORY_MAX + 12)]
-
-
 def test_archived_rollouts_are_found_by_id_and_recommendation(
     store: FakeStore,
 ) -> None:
@@ -80,15 +58,6 @@ def test_archived_rollouts_are_found_by_id_and_recommendation(
     assert storage.archived('r1') == ended('r1', 'a')
     assert storage.archived('a') == ended('r3', 'a')
     assert storage.archived('c') is None
-
-
-def test_archive_is_bounded(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    for n in range(1, ARCHIVE_MAX + 5):
-        storage.archive(ended(f'r{n}'))  # type: ignore[arg-type]
-    assert len(store.values) == ARCHIVE_MAX
-    assert storage.archived('r4') is None
-    assert storage.archived('r5') is not None
 
 
 def paused(state: RolloutState) -> RolloutState:
@@ -106,7 +75,7 @@ def test_state_of_a_newer_version_is_read_again_once_that_version_is_back(
     before = RolloutStorage(store)
     before.save_current(old)  # type: ignore[arg-type]
     before.archive(old)  # type: ignore[arg-type]
-    before.save_record(record_of(old))  # type: ignore[arg-type]
+    before.keep(record_of(old))  # type: ignore[arg-type]
     kept = dict(store.values)
     store.values = {
         key if key.startswith(PIECES) else BROKEN + key: value for key, value in kept.items()
@@ -120,9 +89,9 @@ def test_state_of_a_newer_version_is_read_again_once_that_version_is_back(
 def restore(storage: RolloutStorage) -> None:
     """All reads of a manager that becomes active."""
     storage.load_current(paused)
-    storage.load_clock()
+    PersistentClock(storage).load()
     storage.load_evidence()
-    storage.load_history()
+    storage.load_history(None)
     storage.archived('none')
 
 
@@ -167,18 +136,6 @@ def test_data_that_cannot_be_restored_is_left_for_the_next_manager(store: FakeSt
     assert store.values == aside
 
 
-def test_empty_store_has_no_elapsed_time_and_no_restarts(
-    store: FakeStore,
-) -> None:
-    storage = RolloutStorage(store)
-    assert storage.load_clock() == ClockState(0.0)
-    assert storage.load_evidence() == ()
-    store.values = by_kind()
-    assert storage.load_clock() == ClockState(7.0, ('r7', 5.0), (1.0,))
-    storage.save_clock(ClockState(8.0))
-    assert storage.load_clock() == ClockState(8.0)
-
-
 def test_evidence_is_stored_per_batch_and_unlisted_ones_are_removed(store: FakeStore) -> None:
     """Evidence of earlier batches is no longer needed."""
     storage = RolloutStorage(store)
@@ -209,37 +166,19 @@ def test_number_of_quarantined_entries_is_limited(store: FakeStore) -> None:
     store.values = {f'{HISTORY}r{n}': '' for n in range(1, 200)}
     store.values.update({f'{ARCHIVE}r{n}': '' for n in range(1, 20)})
     for n in (200, 201):
-        storage.save_record(record_of(ended(f'r{n}')))  # type: ignore[arg-type]
+        storage.keep(record_of(ended(f'r{n}')))  # type: ignore[arg-type]
     for n in (20, 21):
         storage.archive(ended(f'r{n}'))  # type: ignore[arg-type]
     assert sorted(map(number_of, store.keys(HISTORY))) == list(range(2, 202))
     assert sorted(map(number_of, store.keys(ARCHIVE))) == list(range(2, 22))
 
 
-def test_manager_log_has_the_reasons(store: FakeStore, caplog: pytest.LogCaptureFixture) -> None:
-    """That is where the sentence for operators sends them."""
-    caplog.set_level('INFO')
-    storage = RolloutStorage(store)
-    store.values = {CURRENT: 'nonsense', BROKEN + CLOCK: by_kind()[CLOCK]}
-    store.error = CommandError(5, 'read-only')
-    storage.load_current()
-    storage.load_clock()
-    store.error = None
-    storage.load_clock()
-    reported = [(record.levelname, record.getMessage()) for record in caplog.records]
-    started = [(level, text.partition(': ')[0]) for level, text in reported]
-    assert started == [
-        ('WARNING', f'cannot read {CURRENT}, quarantining it'),
-        ('WARNING', f'cannot quarantine {CURRENT}'),
-        ('WARNING', f'cannot restore {CLOCK}'),
-        ('INFO', f'{CLOCK} can be read again and is no longer quarantined'),
-    ]
-
-
 @pytest.mark.parametrize('clock', [ClockState(-0.5), ClockState(5.0, restarts=(7.0,))])
 def test_impossible_clock_is_quarantined(store: FakeStore, clock: ClockState) -> None:
     store.values[CLOCK] = as_text(clock)
-    assert RolloutStorage(store).load_clock() == ClockState(0.0)
+    read = PersistentClock(RolloutStorage(store))
+    read.load()
+    assert read.now_s == 0.0
     assert BROKEN + CLOCK in store.values
 
 
@@ -256,29 +195,9 @@ def test_evidence_is_stored_with_five_digits(store: FakeStore) -> None:
 DEFAULT = DEFAULTS['pacific']
 
 
-def refuse(run: Run, prefix: str) -> None:
-    """The monitors refuse to store keys under ``prefix``."""
-
-    def on_set(key: str) -> None:
-        if key.startswith(prefix):
-            raise refusing('no space')
-
-    run.store.on_set = on_set
-
-
 def rolled_back(run: Run, name: str | None) -> None:
     run.driver.rollback(name, 'client.ann', run.cluster.now_s)
     assert run.run_to_end().phase is Phase.ROLLED_BACK
-
-
-def test_no_rollout_starts_while_the_last_end_cannot_be_stored(run: Run) -> None:
-    refuse(run, ARCHIVE)
-    run.start()
-    run.run_to_end()
-    with refused(5, 'cannot store the end of r1: no space; try again'):
-        run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
-    assert run.state.rollout_id == 'r1'
-    assert run.driver.history[0].outcome is Outcome.WAITING
 
 
 @pytest.mark.parametrize('step', list(OsdStep)[1:6])
@@ -297,15 +216,3 @@ def test_rollout_with_lost_state_is_rolled_back_from_the_archive(
     rolled_back(run, name)
     assert run.cluster.entries_of() == {}
     assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
-
-
-def test_history_of_a_very_large_rollout_is_stored() -> None:
-    """Its state takes most of what fits under one key, and stays in the archive."""
-    cluster = FakeCluster(600, per_host=10)
-    for n, osd in cluster.osds.items():
-        osd.nonce = n * 2654435761 % 2**32
-    run = Run(cluster)
-    state = run.start()
-    assert len(run.store.values[HISTORY + state.rollout_id]) < 65536
-    assert run.driver.history[0].rollout_id == state.rollout_id
-    assert NEW in run.driver.history[0].options_to

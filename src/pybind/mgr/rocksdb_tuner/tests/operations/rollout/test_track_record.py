@@ -98,20 +98,6 @@ def test_rollout_leaves_prediction_and_measurement_in_history(
     assert run.driver.history == (kept,)
 
 
-def test_uninformative_forecast_scores_worse_than_an_exact_one() -> None:
-    """Both are right each time; a forecast of no change is better than the vague one."""
-    measured = [latency(change, 1.0) for change in (-12.0, -15.0, -18.0)]
-    exact = track_record(
-        record(Predicted(AMPLIFICATION, -20.0, -10.0), _bytes(m)) for m in measured
-    )
-    vague = track_record(record(Predicted(AMPLIFICATION, -99.0, 99.0), _bytes(m)) for m in measured)
-    assert exact.held == vague.held == 3
-    assert (exact.mean_width_percent, vague.mean_width_percent) == (10.0, 198.0)
-    assert exact.interval_score == pytest.approx(10)
-    assert vague.interval_score == pytest.approx(198)
-    assert exact.naive_interval_score == vague.naive_interval_score == pytest.approx(150)
-
-
 def _bytes(seen: SignalVerdict) -> SignalVerdict:
     return replace(seen, name='db_bytes_per_txn')
 
