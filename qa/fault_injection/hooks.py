@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, Optional
 
 from rocksdb_tuner import settings, tuner
-from rocksdb_tuner.advise import cohort, no_change, proposal, recommend
+from rocksdb_tuner.advise import facts, memory, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target
 from rocksdb_tuner.advise.objections import Name, Objection
-from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.profiles import profile, recognize
 from rocksdb_tuner.advise.records import Reason, Recommendation
-from rocksdb_tuner.advise.strings import recognize, same_meaning
-from rocksdb_tuner.advise.weighing import OptionCandidate, Origin, Weighed, Weighing
+from rocksdb_tuner.advise.strings import same_meaning
+from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
@@ -86,7 +86,7 @@ def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequ
 
 def _unchecked_start(*about: Any) -> Optional[str]:
     """Nobody sees beforehand that OSDs would not start with such a string."""
-    return None if _setting('unchecked_options') is not None else cohort.why_unstartable(*about)
+    return None if _setting('unchecked_options') is not None else facts.why_unstartable(*about)
 
 
 def _wanted(case: Case) -> Target:
@@ -116,12 +116,12 @@ def _no_conflicts(self: Case) -> None:
 def _only_wanted(case: Case, running: Optional[str] = None) -> Weighing:
     """The model's opinion of option sets does not matter either."""
     base = case.running if running is None else running
-    runs = Weighed(OptionCandidate('running options', Origin.RUNNING, base))
+    runs = Weighed('running options', Origin.RUNNING, base)
     wanted = _wanted(case)
     if _setting('favorite') is None or case.alike(wanted.options, base):
-        return Weighing(None, case.bars, (runs,), None, None)
-    better = Weighed(OptionCandidate('favorite', Origin.PROFILE, wanted.options, wanted.profile))
-    return Weighing(None, case.bars, (runs, better), better, better)
+        return Weighing(None, case.known.bars, (runs,), None, None)
+    better = Weighed('favorite', Origin.PROFILE, wanted.options)
+    return Weighing(None, case.known.bars, (runs, better), better, better)
 
 
 def _fixed(case: Case, _: Sequence[Objection]) -> Target:
@@ -160,7 +160,7 @@ tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index
 _put(operation_control, 'change_request', _unchecked_request)
 _put(operation_control, 'why_unstartable', _unchecked_start)
 # A test changes its favorite at will.
-_put(no_change, 'STEADY_S', 0.0)
+_put(memory, 'STEADY_S', 0.0)
 _soak = settings.soak_plan
 _put(settings, 'soak_plan', _short_soak)
 _put(announce, 'gate_stays_closed', _gate_stays_closed)

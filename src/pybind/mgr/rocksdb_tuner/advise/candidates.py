@@ -1,4 +1,4 @@
-"""Candidate option strings of a cohort, and what rules them out. Pure.
+"""Candidate option strings of a case, and what rules them out. Pure.
 
 Candidates are the running options, the default of later releases and of this one, the published
 profiles for the workload, and the options derived for these OSDs. They are compared with the
@@ -11,19 +11,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Callable, Mapping, Optional
 
+from ..judge.signals import objective_of
 from ..lsm.records import Estimate, TreeModel
 from ..options.releases import KnownRelease, known_releases
 from ..options.syntax import format, parse  # noqa: A004
 from ..units import format_bytes
 from .case import Case
-from .decision import set_name
-from .experimented import measured_effect, measured_usage
 from .limit import read_share
-from .profiles import profiles
+from .profiles import Profile, profiles, recognize, suits
 from .records import Resource
-from .strings import recognize, safe_to_apply, suits
+from .strings import safe_to_apply
 from .usage import Usage, choice_thresholds, fused, trees, usages
-from .weighing import RESOURCES, Bars, OptionCandidate, Origin, Weighed, Weighing, weigh
+from .weighing import RESOURCES, Bars, Origin, Weighed, Weighing, weigh
 from .whatif.derive import derive
 from .whatif.situation import Situation
 
@@ -33,10 +32,16 @@ _PUBLISHED = {
     'BlueFS db_used_bytes': Resource.DB_SPACE,
     'DB writes': Resource.DB_DEVICE,
 }
+#: Modeled resources whose use is a judged signal.
+JUDGED_RESOURCES = (Resource.KV_SYNC, Resource.DB_DEVICE, Resource.DB_SPACE)
 #: Savings that readers pay for: each get asks all unflushed memtables, and smaller ones are more.
 _PAID_BY_READERS = frozenset({Resource.KV_SYNC, Resource.CORES})
 #: Where flushes and syncs of devices limit, only space is worth a restart.
 _SPACE = frozenset({Resource.DB_SPACE, Resource.WAL_SPACE})
+#: Gets ask all unflushed memtables: with smaller ones than this they take three times as long.
+_SMALL_MEMTABLE_BYTES = 16 << 20
+#: Added to the default, each alone.
+_ONE_OPTION = (('compression', 'kLZ4Compression'), ('min_write_buffer_number_to_merge', '8'))
 
 
 def successor_of(release: KnownRelease) -> str:
@@ -45,38 +50,38 @@ def successor_of(release: KnownRelease) -> str:
     return release.default_options if safe_to_apply(text, release.rocksdb_version) else text
 
 
+def set_name(case: Case, options: str, profile: Optional[Profile] = None) -> str:
+    """The name of an option string: "default", a profile, or "yours"."""
+    if case.is_default(options):
+        return 'default'
+    known = profile or recognize(options, case.release)
+    return known.name if known else 'yours'
+
+
 def weighing(case: Case, running: Optional[str] = None) -> Weighing:
     """All candidates against ``running``, by default the running options."""
     found = _weighing(case, case.running if running is None else running)
     if found.chosen is None:
         return found
     # One change is enough: what would be recommended next takes its place.
-    next_one = _weighing(case, found.chosen.candidate.options).chosen
+    next_one = _weighing(case, found.chosen.options).chosen
     if next_one is None:
         return found
-    return weigh(found.weighed, found.resource, found.bars, next_one.candidate)
-
-
-#: Added to the default, each alone.
-_ONE_OPTION = (('compression', 'kLZ4Compression'), ('min_write_buffer_number_to_merge', '8'))
+    return weigh(found.weighed, found.resource, found.bars, next_one.options)
 
 
 def _weighing(case: Case, base: str) -> Weighing:
     limit = case.limit.of_options if case.limit.of_options in RESOURCES else None
-    running = OptionCandidate(
-        set_name(case.cohort, base),
-        Origin.RUNNING,
-        base,
-        recognize(base, case.release),
-    )
+    known = recognize(base, case.release)
+    running = Weighed(set_name(case, base), Origin.RUNNING, base, known.name if known else None)
     others = [_weighed(case, candidate, base) for candidate in _candidates(case, base)]
-    return weigh([Weighed(running), *others], limit, _bars(case))
+    return weigh([running, *others], limit, _bars(case))
 
 
 def _bars(case: Case) -> Bars:
     """What counts as a gain and as a loss on these OSDs."""
-    bars = case.bars
-    if case.cohort.group.cores is None and case.limit.resource is not Resource.CORES:
+    bars = case.known.bars
+    if case.limit.resource is not Resource.CORES:
         # No daemon reports its number of cores; too few of them show up as the limit.
         bars = replace(bars, plenty=frozenset({Resource.CORES}))
     if case.db_space_plentiful:
@@ -88,7 +93,7 @@ def _bars(case: Case) -> Bars:
     return bars
 
 
-def _candidates(case: Case, base: str) -> Iterator[OptionCandidate]:
+def _candidates(case: Case, base: str) -> Iterator[Weighed]:
     """Each distinct option string once, by its first name."""
     release, taken = case.release, [base]
     suitable = [p.options for p in profiles() if p.options and _suits(case, p.options)]
@@ -105,8 +110,8 @@ def _candidates(case: Case, base: str) -> Iterator[OptionCandidate]:
                 continue
             taken.append(text)
             known = recognize(text, release)
-            name = set_name(case.cohort, text) if known else with_one.get(text, origin.value)
-            yield OptionCandidate(name, origin, text, known)
+            name = set_name(case, text) if known else with_one.get(text, origin.value)
+            yield Weighed(name, origin, text, known.name if known else None)
 
 
 def _suits(case: Case, text: str) -> bool:
@@ -117,47 +122,43 @@ def _suits(case: Case, text: str) -> bool:
     return suits(known, case.writer.workload_class, case.release) is not None
 
 
-def _weighed(case: Case, candidate: OptionCandidate, base: str) -> Weighed:
-    against = infeasible(case, candidate.options, base) or _slow_gets(case, candidate.options, base)
+def _weighed(case: Case, candidate: Weighed, base: str) -> Weighed:
+    options = candidate.options
+    against = infeasible(case, options, base) or _slow_gets(case, options, base)
     if against:
-        return Weighed(candidate, against)
-    arm = measured_effect(case, base, candidate.options)
-    found = Weighed(
+        return replace(candidate, infeasible=against)
+    arm = case.measured(base, options)
+    found = replace(
         candidate,
-        usages=expected_usages(case, candidate.options, base),
+        usages=expected_usages(case, options, base),
         measured_in=None if arm is None else arm.experiment_id,
-        suits_better=_suits_better(case, candidate, base),
+        suits_better=_suits_better(case, options, base),
     )
     grows, short = found.of(Resource.DB_SPACE), case.db_space_short
     if short is not None and grows is not None and grows.value > 1:
-        return Weighed(candidate, (f'{short} It would take {grows.value - 1:.0%} more.',))
+        return replace(
+            candidate, infeasible=(f'{short} It would take {grows.value - 1:.0%} more.',)
+        )
     return found
-
-
-#: Gets ask all unflushed memtables: with smaller ones than this they take three times as long.
-_SMALL_MEMTABLE_BYTES = 16 << 20
 
 
 def _slow_gets(case: Case, text: str, base: str) -> tuple[str, ...]:
     """Why clients that read would lose by smaller memtables."""
-    sizes = [int(case.effective(t).get('write_buffer_size', 0)) for t in (base, text)]
-    if not case.reads or sizes[1] >= min(sizes[0], _SMALL_MEMTABLE_BYTES):
+    before, after = (int(case.effective(t).get('write_buffer_size', 0)) for t in (base, text))
+    if not case.reads or after >= min(before, _SMALL_MEMTABLE_BYTES):
         return ()
-    share = read_share(case.cohort.group.workload)
     text = (
-        f'{share:.0%} of the client operations read, and each get would ask more memtables, of '
-        f'{format_bytes(sizes[1])} each.'
+        f'{read_share(case.group.workload):.0%} of the client operations read, and each get would '
+        f'ask more memtables, of {format_bytes(after)} each.'
     )
     return (text,)
 
 
-def _suits_better(case: Case, candidate: OptionCandidate, base: str) -> bool:
+def _suits_better(case: Case, options: str, base: str) -> bool:
     """Whether publications alone are a reason for a change, for a workload without a model."""
     if case.situation.load.workload is not None:
         return False
-    left = {o.name for o in case.under_workload(candidate.options)}
-    solves = any(o.name not in left for o in case.under_workload(base))
-    return solves and _suits(case, candidate.options) and not _suits(case, base)
+    return bool(case.solved(base, options)) and _suits(case, options) and not _suits(case, base)
 
 
 def expected_usages(case: Case, options: str, base: Optional[str] = None) -> tuple[Usage, ...]:
@@ -186,21 +187,32 @@ def expected_usages(case: Case, options: str, base: Optional[str] = None) -> tup
     return tuple(found)
 
 
+def measured_usage(case: Case, options_from: str, options_to: str) -> dict[Resource, Estimate]:
+    """The measured use of a resource relative to ``options_from``; empty if there is none."""
+    arm = case.measured(options_from, options_to)
+    if arm is None:
+        return {}
+    ends = (1 + p / 100 for p in (arm.low_percent, arm.change_percent, arm.high_percent))
+    measured = Estimate(*ends)
+    return {r: measured for r in JUDGED_RESOURCES if objective_of(r.value) == arm.signal}
+
+
 def infeasible(case: Case, text: str, base: str) -> tuple[str, ...]:
     """Why these OSDs, which run ``base``, should not run ``text``; empty if they may."""
     found = [o.reason.statement for o in case.standing(text)]
-    if not case.alike(text, case.release.default_options):
+    if not case.is_default(text):
         found += [p.message for p in safe_to_apply(text, case.release.rocksdb_version)]
     before, after = trees(base, text, case.situation)
     if found or after is None:
         return tuple(dict.fromkeys(found)) or ('It cannot be modeled.',)
-    situation = case.situation
     found += [
         problem.message
         for rule, problem in case.broken(text).items()
-        if before is None or _DEMANDS[rule](after, situation) > _DEMANDS[rule](before, situation)
+        if before is None
+        or _DEMANDS[rule](after, case.situation) > _DEMANDS[rule](before, case.situation)
     ]
-    if before is not None and _holds_data(before) and _holds_data(after) is False:
+    fits = [tree and tree.db_device and tree.db_device.holds_data for tree in (before, after)]
+    if fits[0] and fits[1] is False:
         found.append('A level that is on the DB device now would no longer fit.')
     return tuple(found)
 
@@ -218,7 +230,3 @@ _DEMANDS: Mapping[str, Callable[[TreeModel, Situation], float]] = {
     'memtables-beyond-memory': lambda tree, _: tree.memtables.bounded_bytes.value,
     'wal-beyond-device': lambda tree, _: tree.wal.device_bytes.value,
 }
-
-
-def _holds_data(tree: TreeModel) -> Optional[bool]:
-    return None if tree.db_device is None else tree.db_device.holds_data

@@ -1,22 +1,25 @@
-"""A cohort of OSDs with everything that the choice of options depends on. Pure."""
+"""OSDs of a group that one change can reach, with all that the choice of options depends on. Pure.
+
+A group without such OSDs has a reason instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Mapping, Optional
+from typing import Mapping, Optional, Union
 
 from ..options.checks import Problem
 from ..options.problems import Hardware
 from ..options.releases import KnownRelease
-from ..units import format_plural
+from ..plan.commands import ShownSteps, removal
+from ..plan.entries import is_own_entry
 from ..workload.classify import Writer, writer_of
 from ..workload.records import Evidence, limit_thresholds
-from .cohort import Cohort, name_osds
 from .conditions import ClusterFacts
 from .conditions.declaration import conditions
-from .facts import with_wal_room
+from .facts import first_remove, name_osds, redundant_annex, release_of_osd, with_wal_room
 from .limit import common_storage, kv_sync_busy, limit_of, read_share
 from .objections import (
     Objection,
@@ -25,12 +28,12 @@ from .objections import (
     standing_objections,
     workload_objections,
 )
-from .profiles import PublishedEvidence, Storage, few_cores, predict
-from .records import UNKNOWN_LIMIT, Limit, MeasuredArm, OsdFacts, Reason
-from .strings import check, recognize, same_meaning
+from .profiles import Profile, PublishedEvidence, Storage, predict, recognize
+from .records import UNKNOWN_LIMIT, GroupFacts, Limit, MeasuredArm, OsdFacts, OsdOptions, Reason
+from .strings import check, same_meaning
 from .weighing import Bars
 from .whatif.compare import hardware_of_osd
-from .whatif.derive import wal_bound_bytes
+from .whatif.derive import wal
 from .whatif.overrides import Overrides
 from .whatif.situation import Situation, situation_of_osd
 
@@ -41,41 +44,53 @@ _ROOM_TO_COMPACT = 0.15
 
 
 @dataclass(frozen=True)
-class Case:
-    """A cohort with the inputs of the choice, computed on demand."""
+class Circumstances:
+    """What advice depends on besides the group."""
 
-    cohort: Cohort
+    #: To find other OSDs that share an entry.
+    all_osds: Sequence[OsdFacts] = ()
+    #: Whether an orchestrator can restart daemons, which affects the commands.
+    orchestrated: bool = True
+    #: Steps of the displayed recommendations.
+    shown_steps: ShownSteps = field(default_factory=ShownSteps)
+    custom_profiles: Sequence[Profile] = ()
     #: Required gain and allowed loss of a change for gain.
     bars: Bars = field(default_factory=Bars)
     #: Results of experiments on this cluster.
-    measured: tuple[MeasuredArm, ...] = ()
+    measured: Sequence[MeasuredArm] = ()
 
-    @property
-    def release(self) -> KnownRelease:
-        return self.cohort.release
 
-    @property
-    def running(self) -> str:
-        return self.cohort.running
+@dataclass(frozen=True)
+class Case:
+    """OSDs of a group that one change can reach, with what they have in common."""
 
-    @property
-    def osds(self) -> Sequence[OsdFacts]:
-        return self.cohort.osds
+    group: GroupFacts
+    osds: tuple[OsdFacts, ...]
+    release: KnownRelease
+    running: str
+    #: The config store entries in force for these OSDs: a common one, or one per OSD.
+    deciding_entries: tuple[str, ...]
+    known: Circumstances
+    #: OSDs that were left out, and why.
+    remarks: tuple[str, ...] = ()
+    #: Each entry is for a single OSD and is its only entry.
+    own_entries: bool = False
+    #: Value of the annex if the entries are for the annex; None: for the option string.
+    annex: Optional[str] = None
 
     @cached_property
     def writer(self) -> Optional[Writer]:
         """The clients' kind of writes, if known with sufficient confidence."""
-        found = writer_of(self.cohort.group.workload)
+        found = writer_of(self.group.workload)
         return found if found is not None and found.confidence >= MIN_CONFIDENCE else None
 
     @cached_property
     def busy(self) -> Optional[Evidence]:
-        return kv_sync_busy(self.cohort.group)
+        return kv_sync_busy(self.group)
 
     @cached_property
     def limit(self) -> Limit:
-        group = self.cohort.group
-        return limit_of(group) if group.limit == UNKNOWN_LIMIT else group.limit
+        return limit_of(self.group) if self.group.limit == UNKNOWN_LIMIT else self.group.limit
 
     @cached_property
     def thread_share(self) -> Optional[float]:
@@ -86,7 +101,7 @@ class Case:
     @cached_property
     def reads(self) -> bool:
         """Whether clients read so much that faster writes alone are no gain."""
-        return bool(read_share(self.cohort.group.workload) >= limit_thresholds().reads)
+        return bool(read_share(self.group.workload) >= limit_thresholds().reads)
 
     @cached_property
     def storage(self) -> Optional[Storage]:
@@ -95,38 +110,40 @@ class Case:
     @cached_property
     def situation(self) -> Situation:
         """The tightest limits of all OSDs, since a recommendation has to fit each of them."""
-        workload = self.writer.workload_class if self.writer else None
-        overrides = Overrides(workload=workload, cores=self.cohort.group.cores)
-        first, *others = self._alike
+        overrides = Overrides(workload=self.writer.workload_class if self.writer else None)
+        first, *others = self._kinds
         found = situation_of_osd(first, self.release, overrides)
         for osd in others:
             # Only devices and memory matter here; without signals no needless fit.
-            room = osd._replace(signals=None)
-            found = _tighter(found, situation_of_osd(room, self.release, overrides))
+            other = situation_of_osd(osd._replace(signals=None), self.release, overrides)
+            targets = [s.memory_target_bytes or 0 for s in (found, other)]
+            found = replace(found, memory_target_bytes=min(targets))
+            if wal(other)[0] < wal(found)[0]:
+                found = replace(found, devices=other.devices, osd_id=other.osd_id)
         return found
 
     @cached_property
-    def _alike(self) -> tuple[OsdFacts, ...]:
-        """One OSD of each distinct kind."""
-        return tuple({_resources(o): o for o in map(with_wal_room, self.osds)}.values())
+    def _kinds(self) -> tuple[OsdFacts, ...]:
+        """One OSD of each kind: the others of its kind differ only in their data."""
+        kinds = {}
+        for osd in map(with_wal_room, self.osds):
+            target, info = osd.details and osd.details.memory_target_bytes, osd.info
+            sizes = info.db_device_bytes, info.wal_device_bytes
+            kinds[target, info.dedicated_db, info.dedicated_wal, sizes, osd.sharded] = osd
+        return tuple(kinds.values())
 
     @cached_property
     def hardware(self) -> tuple[Hardware, ...]:
         """Hardware of each kind of OSD, without related options, which no string affects."""
-        return tuple(replace(hardware_of_osd(osd), related_options=()) for osd in self._alike)
+        return tuple(replace(hardware_of_osd(osd), related_options=()) for osd in self._kinds)
 
     def published(self, text: str, base: str) -> Optional[PublishedEvidence]:
         """The published effect of a change from ``base`` on such OSDs; None if there is none."""
         profile = recognize(text, self.release)
         if profile is None or self.writer is None:
             return None
-        return predict(
-            profile,
-            self.writer.workload_class,
-            release=self.release,
-            storage=self.storage,
-            running=self.effective(base),
-        )
+        who, running = self.writer.workload_class, self.effective(base)
+        return predict(profile, who, release=self.release, storage=self.storage, running=running)
 
     def effective(self, text: str) -> Mapping[str, str]:
         """Effective options; empty if an OSD would not start."""
@@ -138,6 +155,10 @@ class Case:
     def alike(self, one: str, other: str) -> bool:
         """Whether two strings configure RocksDB of these OSDs identically."""
         return same_meaning(one, other, self.release.rocksdb_version)
+
+    def is_default(self, text: str) -> bool:
+        """Whether ``text`` has the meaning of the release's default."""
+        return self.alike(text, self.release.default_options)
 
     def broken(self, text: str) -> Mapping[str, Problem]:
         """Bounds of the devices or memory of any of these OSDs that it exceeds, by rule."""
@@ -155,8 +176,8 @@ class Case:
     @cached_property
     def objections(self) -> tuple[Objection, ...]:
         """Objections to the running options, independent of any gain."""
-        chosen = bool(self.cohort.deciding_entries)
-        return (*(self.standing(self.running) if chosen else ()), *self.misfits(self.running))
+        standing = self.standing(self.running) if self.deciding_entries else ()
+        return (*standing, *self.misfits(self.running))
 
     def under_workload(self, text: str) -> tuple[Objection, ...]:
         if self.writer is None:
@@ -164,19 +185,19 @@ class Case:
         busy = self.busy if self.thread_share is None else None
         return workload_objections(self.effective(text), self.writer, busy)
 
+    def solved(self, running: str, text: str) -> tuple[Objection, ...]:
+        """Objections to ``running`` under this workload that ``text`` settles."""
+        left = {o.name for o in self.under_workload(text)}
+        return tuple(o for o in self.under_workload(running) if o.name not in left)
+
     @cached_property
     def why_no_tuning(self) -> Optional[Reason]:
         """Why no option string improves these OSDs; None if one may."""
-        cores = self.cohort.group.cores
         cluster = ClusterFacts(tuple(self.osds), ())
         for name in ('unoptimised-build', 'deferred-write-regression'):
             for found in conditions()[name].evaluate(cluster):
                 return Reason.of('no-string-helps', found=found)
-        if self.storage is Storage.HDD:
-            return Reason.of('on-hard-disks')
-        if cores is not None and few_cores(cores):
-            return Reason.of('few-cores', cores=format_plural(cores, 'core'))
-        return None
+        return Reason.of('on-hard-disks') if self.storage is Storage.HDD else None
 
     @cached_property
     def db_space_short(self) -> Optional[str]:
@@ -185,10 +206,8 @@ class Case:
         spilled = [s.osd_id for s in devices if s.slow_used_bytes]
         if spilled:
             return f'RocksDB data of {name_osds(spilled)} spilled over to the slow device.'
-        full = max(
-            ((s.db_used_bytes or 0) / s.db_total_bytes for s in devices if s.db_total_bytes),
-            default=0.0,
-        )
+        shares = [(s.db_used_bytes or 0) / s.db_total_bytes for s in devices if s.db_total_bytes]
+        full = max(shares, default=0.0)
         # A full compaction needs space for its output.
         short = full >= limit_thresholds().db_full_share - _ROOM_TO_COMPACT
         return f'The fullest DB device is {full:.0%} full.' if short else None
@@ -204,25 +223,160 @@ class Case:
             for osd in self.osds
         )
 
+    @cached_property
+    def results(self) -> Sequence[MeasuredArm]:
+        """Results of experiments that apply to these OSDs, the newest first."""
+        applies = (
+            self.group.who,
+            self.release.name,
+            None if self.writer is None else self.writer.workload_class.value,
+        )
+        found = [m for m in self.known.measured if (m.who, m.release, m.workload) == applies]
+        return sorted(found, key=lambda arm: -arm.time_s)
 
-def _resources(osd: OsdFacts) -> tuple[object, ...]:
-    """OSDs that share these differ only in their data."""
-    target = osd.details.memory_target_bytes if osd.details else None
-    info = osd.info
-    return (
-        target,
-        info.dedicated_db,
-        info.dedicated_wal,
-        info.db_device_bytes,
-        info.wal_device_bytes,
-        osd.sharded,
+    def measured(self, options_from: str, options_to: str) -> Optional[MeasuredArm]:
+        """The newest result on a change; None if it was never measured."""
+        change = (options_from, options_to)
+        same = (
+            m for m in self.results if all(map(self.alike, (m.options_from, m.options), change))
+        )
+        return next(same, None)
+
+    @cached_property
+    def winner(self) -> Optional[MeasuredArm]:
+        """The winner that the OSDs should run, or already run; None if there is none."""
+        for arm in self.results:
+            newest = arm is self.measured(arm.options_from, arm.options)
+            running = any(self.alike(o, self.running) for o in (arm.options_from, arm.options))
+            if arm.won and newest and running:
+                return arm
+        return None
+
+
+_NOT_REACHED = (
+    'ceph.conf, the environment or the command line overrides the config store for {}.',
+    'Entries for single OSDs apply to {}.',
+)
+
+
+def group_case(group: GroupFacts, known: Circumstances) -> Union[Case, str]:
+    """The OSDs of a group that a change can reach, or the reason why there are none."""
+    up = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
+    if not up:
+        return 'No OSD of the group is up with known options.'
+    unstartable = [(o.info.osd_id, options) for o, options in up if options.starts is False]
+    if unstartable:
+        return f'{first_remove([n for n, _ in unstartable], unstartable[0][1])}.'
+    releases = {release_of_osd(o.info) for o, _ in up}
+    names = ', '.join(sorted({o.info.version or '?' for o, _ in up}))
+    release = releases.pop()
+    if release is None or None in releases:
+        return f'This module does not know the release of all OSDs ({names}): no recommendations.'
+    if releases:
+        return f'The OSDs run different releases ({names}): finish the upgrade first.'
+    usable: list[tuple[OsdFacts, OsdOptions]] = []
+    overruled: list[int] = []
+    shadowed: list[int] = []
+    for osd, options in up:
+        own = options.deciding_who is not None and is_own_entry(options.deciding_who)
+        if options.overruled:
+            overruled.append(osd.info.osd_id)
+        if own:
+            shadowed.append(osd.info.osd_id)
+        if not own and not options.overruled:
+            usable.append((osd, options))
+    remarks = tuple(
+        text.format(name_osds(ids)) for text, ids in zip(_NOT_REACHED, (overruled, shadowed)) if ids
+    )
+    blocker = (
+        _blocker([options for _, options in usable])
+        if usable
+        else 'No entry for the group would reach any of its OSDs.'
+    )
+    if blocker:
+        return ' '.join((blocker, *remarks))
+    first = usable[0][1]
+    return Case(
+        group=group,
+        osds=tuple(o for o, _ in usable),
+        release=release,
+        running=first.running,
+        deciding_entries=(first.deciding_who,) if first.deciding_who else (),
+        known=known,
+        remarks=remarks,
     )
 
 
-def _tighter(a: Situation, b: Situation) -> Situation:
-    """``a`` with the limits of ``b`` if these are tighter."""
-    targets = [s.memory_target_bytes for s in (a, b) if s.memory_target_bytes is not None]
-    a = replace(a, memory_target_bytes=min(targets, default=None))
-    if wal_bound_bytes(b) < wal_bound_bytes(a):
-        return replace(a, devices=b.devices, osd_id=b.osd_id)
-    return a
+def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
+    """Why these OSDs cannot share a recommendation; None if they can."""
+    unknown = [o for o in options if o.next_start is None]
+    pending = [o.osd_id for o in options if o.pending_restart]
+    annexed = [o.osd_id for o in options if o.annex]
+    if not annexed and not unknown and not pending:
+        # Entries without a current effect.
+        annexed = [o.osd_id for o in options if o.annex_who]
+    if annexed:
+        return (
+            f'bluestore_rocksdb_options_annex is set for {name_osds(annexed)}: it is appended to '
+            'any option string, so nothing else is recommended while it is set.'
+        )
+    if unknown:
+        text = f'The options of {name_osds(o.osd_id for o in unknown)} after a restart are unknown.'
+        masked = dict.fromkeys(o.unknown_entry for o in unknown if o.unknown_entry)
+        return text + ''.join(
+            f' It is unknown whether OSDs apply the entry for {e.who} when they start: set the '
+            f'option for osd or single OSDs instead, then run "{removal(e.who, e.name)}".'
+            for e in masked
+        )
+    if pending:
+        return (
+            f'{name_osds(pending)}: the configured options take effect only after a restart, so '
+            'current measurements do not apply to them.'
+        )
+    if len({(o.running, o.deciding_who) for o in options}) > 1:
+        return 'The OSDs of the group run different options ({}): make them the same first.'.format(
+            ', '.join(sorted({o.deciding_who or 'no entry' for o in options}))
+        )
+    return None
+
+
+def entry_cases(group: GroupFacts, known: Circumstances) -> Iterator[Case]:
+    """OSDs of a group whose entries may go by themselves, by release and running options.
+
+    First those with a redundant annex, then those whose only entry is their own. Entries of single
+    OSDs with the same value are one case.
+    """
+    alike: dict[tuple[KnownRelease, str, Optional[str], Optional[str]], list[OsdFacts]] = {}
+    for osd in group.osds:
+        release, options = release_of_osd(osd.info), osd.options
+        if not osd.info.up or release is None or options is None:
+            continue
+        annex, wide = None, None
+        if options.annex_who is not None and redundant_annex(osd):
+            annex = options.annex
+            wide = None if is_own_entry(options.annex_who) else options.annex_who
+        elif (
+            not options.own_entry_only
+            or options.overruled
+            or options.annex
+            or options.annex_who
+            or options.pending_restart
+            or options.starts is False
+        ):
+            continue
+        alike.setdefault((release, options.running, annex, wide), []).append(osd)
+    for (release, running, annex, wide), osds in sorted(
+        alike.items(), key=lambda item: item[0][2] is None
+    ):
+        yield Case(
+            group=group,
+            osds=tuple(osds),
+            release=release,
+            running=running,
+            deciding_entries=(wide,)
+            if wide is not None
+            else tuple(f'osd.{osd.info.osd_id}' for osd in osds),
+            known=known,
+            own_entries=wide is None,
+            annex=annex,
+        )

@@ -1,7 +1,8 @@
-"""The option string that replaces one with objections, and why. Pure.
+"""The option string that replaces another, and why. Pure.
 
-Where only the options with an objection need to change, all others stay. Otherwise the default of
-later releases takes their place, or what is derived for these OSDs if it does not fit.
+Where only options with an objection need to change, all others stay. Otherwise the default of later
+releases takes their place, or what is derived for these OSDs if it does not fit. A change of one or
+two options is made in the annex, and entries that equal the default are removed.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
+from ..options.grammar import combine, diff, in_force
 from ..options.syntax import OptionSyntaxError, format, parse  # noqa: A004
+from ..plan.records import ANNEX, OPTION, starts_alike
 from .candidates import infeasible, successor_of
 from .case import Case
+from .facts import name_osds
 from .objections import Name, Objection
-from .profiles import Profile
-from .records import Reason
-from .strings import recognize, safe_to_apply, suits
-from .weighing import OptionCandidate, Origin
+from .profiles import Profile, recognize, suits
+from .records import OsdFacts, Reason
+from .strings import check, safe_to_apply
+from .weighing import Origin, Weighed
 from .whatif.derive import Derivation, derive
 
 
@@ -42,16 +46,16 @@ _SIZES = (
 _EXPLAINED = ('max_total_wal_size', 'write_buffer_size', 'min_write_buffer_number_to_merge')
 
 
-def target_of(case: Case, chosen: OptionCandidate) -> Target:
+def target_of(case: Case, chosen: Weighed) -> Target:
     """A candidate with the reasons for it."""
     if chosen.origin is Origin.DERIVED:
         return _derived(case, Reason.of('derived'))
     found = _known(case, chosen.options)
-    if chosen.profile is None or case.writer is None:
+    if found.profile is None or case.writer is None:
         return found
-    suitability = suits(chosen.profile, case.writer.workload_class, case.release)
+    suitability = suits(found.profile, case.writer.workload_class, case.release)
     texts = suitability.reasons if suitability else ()
-    reasons = tuple(Reason.of('suits', text=text, profile=chosen.profile) for text in texts)
+    reasons = tuple(Reason.of('suits', text=text, profile=found.profile) for text in texts)
     return found._replace(reasons=reasons)
 
 
@@ -137,8 +141,102 @@ def _replaced(case: Case, values: dict[str, Optional[str]], *reasons: Reason) ->
         return None
     if case.misfits(text):
         return None
-    if case.alike(text, case.release.default_options):
+    if case.is_default(text):
         return default_target(case)
     if safe_to_apply(text, case.release.rocksdb_version) or case.standing(text):
         return None
     return _known(case, text, *reasons)
+
+
+#: A larger change is a complete tuning, kept together in the option string.
+MOST_OPTIONS = 2
+#: Options that are tuned together: a single one combined with a later default changes the tree.
+TUNED_TOGETHER = frozenset(
+    {
+        'arena_block_size',
+        'compaction_style',
+        'db_write_buffer_size',
+        'level0_file_num_compaction_trigger',
+        'level0_slowdown_writes_trigger',
+        'level0_stop_writes_trigger',
+        'level_compaction_dynamic_level_bytes',
+        'max_bytes_for_level_base',
+        'max_bytes_for_level_multiplier',
+        'max_total_wal_size',
+        'max_write_buffer_number',
+        'min_write_buffer_number_to_merge',
+        'num_levels',
+        'target_file_size_base',
+        'target_file_size_multiplier',
+        'write_buffer_size',
+    }
+)
+
+
+def annex_for(case: Case, options_to: str) -> Optional[str]:
+    """Annex with which these OSDs run ``options_to``; None: change the option string.
+
+    Only for OSDs that run their release's default without any entry: all other options then follow
+    the default, also of the next release.
+    """
+    default, version = case.release.default_options, case.release.rocksdb_version
+    if case.deciding_entries or not case.is_default(case.running):
+        return None
+    try:
+        changes = diff(parse(default), parse(options_to))
+    except OptionSyntaxError:
+        return None
+    values = {change.option: change.value_to for change in changes}
+    # An option that the string leaves out has RocksDB's default, which an annex cannot restore.
+    if not 0 < len(values) <= MOST_OPTIONS or None in values.values():
+        return None
+    annex = format(parse('').replaced(values))
+    if TUNED_TOGETHER & set(values) or not case.alike(combine(default, annex), options_to):
+        return None
+    return None if safe_to_apply(in_force(default, annex), version) else annex
+
+
+def redundant_entry(case: Case) -> Optional[Reason]:
+    """Why an entry that equals the default should be removed; None if it has another value."""
+    (first, *others), label = case.deciding_entries, case.release.label
+    if case.annex is not None:
+        holder = 'Each entry for a single OSD' if others else f'The entry for {first}'
+        return Reason.of(
+            'redundant-annex', holder=holder, option=ANNEX, annex=case.annex, label=label
+        )
+    # Options that cannot be checked may have an effect.
+    accepted = check(case.running, case.release.rocksdb_version).accepted
+    if not accepted or not case.is_default(case.running):
+        return None
+    holder = f'Each entry of {1 + len(others)} single OSDs' if others else first
+    return Reason.of('redundant-entry', holder=holder, label=label)
+
+
+def other_affected_osds(who: str, case: Case) -> list[int]:
+    """Other OSDs that would start with other options without the entry, outside of any rollout.
+
+    Not those that are down: see `down_osds`.
+    """
+    reached = {osd.info.osd_id for osd in case.osds}
+    others = (o for o in case.known.all_osds if o.info.up and o.info.osd_id not in reached)
+    return [o.info.osd_id for o in others if not _starts_alike_without(who, case, o)]
+
+
+def _starts_alike_without(who: str, case: Case, osd: OsdFacts) -> bool:
+    options = osd.options
+    if options is None:
+        return False
+    option, value, holder = OPTION, case.running, options.deciding_who
+    if case.annex is not None:
+        option, value, holder = ANNEX, case.annex, options.annex_who
+    # With an option string the annex may belong to it.
+    alone = options.deciding_who is None and not options.overruled
+    before = {who: value} if holder == who else {}
+    return starts_alike(option, osd.info, before, {}, {} if alone else None)
+
+
+def down_osds(case: Case) -> tuple[Reason, ...]:
+    """OSDs that may start without the entry later; those down and out do not count."""
+    infos = (o.info for o in case.known.all_osds)
+    down = [info.osd_id for info in infos if info.in_cluster and not info.up]
+    return (Reason.of('down-osds', osds=name_osds(down)),) if down else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Optional, Protocol
 
 from ..options.grammar import OptionSyntaxError, diff, parse
@@ -10,6 +10,7 @@ from ..plan.order import canary_first
 from ..units import format_plural, natural
 from .facts import places, release_of_osd
 from .limit import storage_of
+from .profiles import recognize
 from .proposal import prediction_text, recommendation_id
 from .records import (
     Decision,
@@ -22,7 +23,7 @@ from .records import (
     Recommendation,
     Risk,
 )
-from .strings import recognize, same_meaning
+from .strings import same_meaning
 
 #: Options that apply when a file is written. RocksDB reads existing files as they are and rewrites
 #: them only in a compaction: data that is never overwritten keeps its old format.
@@ -47,32 +48,19 @@ class PastChange(Protocol):
     """A change, campaign or experiment in the history."""
 
     @property
-    def rollout_id(self) -> str:
-        """Unique, with a number that grows."""
-
+    def rollout_id(self) -> str: ...
     @property
-    def recommendation_id(self) -> str:
-        """The recommendation that it applied."""
-
+    def recommendation_id(self) -> str: ...
     @property
-    def who(self) -> str:
-        """Config mask."""
-
+    def who(self) -> str: ...
     @property
-    def options_from(self) -> str:
-        """Option string before."""
-
+    def options_from(self) -> str: ...
     @property
-    def options_to(self) -> str:
-        """Option string after."""
-
+    def options_to(self) -> str: ...
     @property
-    def outcome(self) -> str:
-        """How it ended."""
-
+    def outcome(self) -> str: ...
     @property
-    def experiment(self) -> Optional[object]:
-        """None: it was no experiment."""
+    def experiment(self) -> Optional[object]: ...
 
 
 def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optional[Recommendation]:
@@ -84,7 +72,7 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
     change = max((r for r in changes if _is_for(r, group)), key=_number, default=None)
     if change is None or change.outcome != 'done':
         return None
-    options = [name for name in _changed(change) if name in ONLY_NEW_FILES]
+    options = _only_new_files(change)
     osds = [o for o in group.osds if o.info.up and _runs(o, change.options_to)]
     advice_id = recommendation_id(Kind.COMPACT, group.who, change.options_to)
     compacted = any(
@@ -96,8 +84,7 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
     )
     if not options or not osds or compacted:
         return None
-    changed = ' and '.join(options)
-    reason = Reason.of('only-new-files', change=change.rollout_id, options=changed)
+    reason = Reason.of('only-new-files', change=change.rollout_id, options=' and '.join(options))
     predictions = _predictions(osds[0], change)
     where = places(osds)
     return Recommendation(
@@ -134,17 +121,17 @@ def _is_campaign(record: PastChange) -> bool:
 
 
 def _is_for(record: PastChange, group: GroupFacts) -> bool:
-    section = record.who.partition('/')[0]
     own = {f'osd.{o.info.osd_id}' for o in group.osds}
-    return record.who in {'osd', 'global', group.who} or section in own
+    return record.who in {'osd', 'global', group.who} or record.who.partition('/')[0] in own
 
 
-def _changed(record: PastChange) -> Iterable[str]:
+def _only_new_files(record: PastChange) -> Sequence[str]:
+    """Options that it changed for new files only."""
     try:
         changes = diff(parse(record.options_from), parse(record.options_to))
     except OptionSyntaxError:
         return ()
-    return [change.option for change in changes]
+    return [change.option for change in changes if change.option in ONLY_NEW_FILES]
 
 
 def _runs(osd: OsdFacts, options: str) -> bool:
@@ -157,26 +144,19 @@ def _predictions(osd: OsdFacts, change: PastChange) -> tuple[Prediction, ...]:
     """The published space of a profile compared with the same options without compression."""
     release = release_of_osd(osd.info)
     profile = recognize(change.options_to, release)
-    figures = () if profile is None else profile.evidence
-    for figure in figures:
-        if (
-            figure.metric == DB_USED
-            and 'compression=kNoCompression' in change.options_from
-            and release is not None
-            and release.name in figure.releases
-            and storage_of(osd.info) in figure.hardware
-        ):
-            return (
-                Prediction(
-                    metric=DB_USED,
-                    signal='db_used_bytes',
-                    estimate_percent=figure.change_percent,
-                    # Incompressible data gains nothing.
-                    low_percent=min(0.0, figure.change_percent),
-                    high_percent=max(0.0, figure.change_percent),
-                    basis=f'{figure.setup}, against {figure.baseline}',
-                ),
-            )
+    if (
+        profile is None
+        or release is None
+        or 'compression=kNoCompression' not in change.options_from
+    ):
+        return ()
+    for figure in profile.evidence:
+        applies = release.name in figure.releases and storage_of(osd.info) in figure.hardware
+        if figure.metric == DB_USED and applies:
+            # Incompressible data gains nothing.
+            ends = min(0.0, figure.change_percent), max(0.0, figure.change_percent)
+            basis = f'{figure.setup}, against {figure.baseline}'
+            return (Prediction(DB_USED, 'db_used_bytes', figure.change_percent, *ends, basis),)
     return ()
 
 

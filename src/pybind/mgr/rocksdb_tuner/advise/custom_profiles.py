@@ -20,7 +20,7 @@ from ..options.releases import known_releases
 from ..options.verdict import BadQuestionError, judge
 from ..store.codec import OMITTABLE, StoredStateError, decode
 from ..store.stored import Stored
-from .profiles import DEFAULT, Hardware, Profile, Provenance, UnknownProfileError, profiles
+from .profiles import DEFAULT, Hardware, Profile, Provenance, profile, profiles
 
 log = logging.getLogger(__name__)
 
@@ -72,67 +72,64 @@ def decode_custom_profile(text: Optional[str]) -> Profile:
     name of a built-in profile.
     """
     if text is None or not text.strip():
-        raise BadQuestionError(
-            errno.EINVAL,
-            'no profile was given: pass its JSON with -i <file>, "-i -" for stdin',
-        )
+        raise _invalid('no profile was given: pass its JSON with -i <file>, "-i -" for stdin')
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadQuestionError(errno.EINVAL, f'the profile is not valid JSON: {error}') from None
+        raise _invalid(f'the profile is not valid JSON: {error}') from None
     try:
-        own = _profile(decode(_Document, document))
+        own = custom_profile(**vars(decode(_Document, document)))
     except StoredStateError as error:
-        raise BadQuestionError(errno.EINVAL, f'invalid profile: {error}') from None
-    for name in document:
-        if name not in _NAMES:
-            raise BadQuestionError(
-                errno.EINVAL,
-                f'invalid profile: "{name}" is unknown; expected: {", ".join(_NAMES)}',
-            )
+        raise _invalid(f'invalid profile: {error}') from None
+    unknown = next((name for name in document if name not in _NAMES), None)
+    if unknown is not None:
+        raise _invalid(f'invalid profile: "{unknown}" is unknown; expected: {", ".join(_NAMES)}')
     if own.provenance is not None:
-        raise BadQuestionError(
-            errno.EINVAL, '"provenance" is written by experiments only: remove it'
-        )
-    _refuse_errors(own)
+        raise _invalid('"provenance" is written by experiments only: remove it')
+    for release in (r for r in known_releases() if r.name in own.own_releases):
+        problems = judge(own.options, (release,)).worst.result.problems
+        for problem in (p for p in problems if p.severity == 'error'):
+            about = '' if problem.option is None else f'{problem.option}: '
+            raise _invalid(
+                f'"options" is refused for {release.label} ({problem.rule}): {about}'
+                f'{problem.message}'
+            )
     return own
 
 
-def _profile(own: _Document) -> Profile:
-    if own.name in {DEFAULT, *(built_in.name for built_in in profiles())}:
+def _invalid(message: str) -> BadQuestionError:
+    return BadQuestionError(errno.EINVAL, message)
+
+
+def custom_profile(
+    name: str,
+    title: str,
+    options: str,
+    releases: tuple[str, ...],
+    source: str,
+    cautions: tuple[str, ...] = (),
+    provenance: Optional[Provenance] = None,
+) -> Profile:
+    """Raises BadQuestionError (EEXIST) for the name of a built-in profile."""
+    if name in {DEFAULT, *(built_in.name for built_in in profiles())}:
         raise BadQuestionError(
-            errno.EEXIST, f'"name" is "{own.name}", a built-in profile that cannot be changed'
+            errno.EEXIST, f'"name" is "{name}", a built-in profile that cannot be changed'
         )
     return Profile(
-        name=own.name,
-        title=own.title,
-        options=own.options,
+        name=name,
+        title=title,
+        options=options,
         release_defaults=(),
         suitability=(),
         hardware=Hardware(None, ()),
         evidence=(),
-        cautions=own.cautions,
+        cautions=cautions,
         superseded=None,
         superseded_from_rocksdb=None,
-        source=own.source,
-        own_releases=own.releases,
-        provenance=own.provenance,
+        source=source,
+        own_releases=releases,
+        provenance=provenance,
     )
-
-
-def _refuse_errors(own: Profile) -> None:
-    for release in known_releases():
-        if release.name not in own.own_releases:
-            continue
-        result = judge(own.options, (release,)).worst.result
-        errors = [found for found in result.problems if found.severity == 'error']
-        if errors:
-            about = '' if errors[0].option is None else f'{errors[0].option}: '
-            raise BadQuestionError(
-                errno.EINVAL,
-                f'"options" is refused for {release.label} ({errors[0].rule}): {about}'
-                f'{errors[0].message}',
-            )
 
 
 @dataclass(frozen=True)
@@ -151,12 +148,8 @@ class CustomProfiles:
         return (*profiles(), *self.all())
 
     def get(self, name: str) -> Profile:
-        """Raises UnknownProfileError."""
-        known = self.everything()
-        for candidate in known:
-            if candidate.name == name:
-                return candidate
-        raise UnknownProfileError(name, [candidate.name for candidate in known])
+        """Raises BadQuestionError (ENOENT)."""
+        return profile(name, self.everything())
 
     def add(self, own: Profile) -> Profile:
         """Raises BadQuestionError: EEXIST for an existing name, ENOSPC at the maximum number."""
@@ -210,7 +203,7 @@ class CustomProfiles:
         try:
             stored = self._stored(key).load()
             # Not checked again, so that an accepted profile remains visible.
-            return None if stored is None else _profile(stored)
+            return None if stored is None else custom_profile(**vars(stored))
         except (BadQuestionError, StoredStateError) as error:
             log.warning('the stored %s cannot be read: %s', key, error)
         return None

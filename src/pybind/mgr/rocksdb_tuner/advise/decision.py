@@ -10,22 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
-from ..options.grammar import OptionSyntaxError, diff, parse
-from .cohort import Cohort
 from .conditions.declaration import conditions
 from .limit import finding_of, limited_by, relief_of
-from .profiles import Profile
 from .records import (
     Decision,
     Finding,
     GroupFacts,
-    Kind,
     Limit,
     Priority,
     Resource,
     Severity,
 )
-from .strings import recognize, same_meaning
 from .weighing import Assessment
 
 _COMMAND = 'ceph rocksdb-tuner'
@@ -40,8 +35,6 @@ RELIEVED = frozenset(
     }
 )
 _PRIORITIES = tuple(Priority)
-#: The most options that are named instead of the whole string.
-_NAMED = 3
 
 
 def decide(
@@ -105,35 +98,3 @@ def nothing(who: str, because: str, limit: Limit, next_command: Optional[str] = 
 def wait_for(who: str, what: str, because: str, next_command: Optional[str] = None) -> Decision:
     """Nothing can be recommended or changed until then."""
     return Decision(who, f'Wait: {what}', because, next_command=next_command, waits=True)
-
-
-def set_name(cohort: Cohort, options: str, profile: Optional[Profile] = None) -> str:
-    """The name of an option string: "default", a profile, or "yours"."""
-    release = cohort.release
-    if same_meaning(options, release.default_options, release.rocksdb_version):
-        return 'default'
-    known = profile or recognize(options, release)
-    return known.name if known else 'yours'
-
-
-def change_of(
-    cohort: Cohort, kind: Kind, options_to: str, profile: Optional[Profile], who: str
-) -> str:
-    """The change in an imperative."""
-    running = set_name(cohort, cohort.running)
-    if kind is Kind.REMOVE_OVERRIDE:
-        return (
-            f'Remove the {"options" if cohort.annex is None else "annex"} set for '
-            f'{who if len(cohort.deciding_entries) == 1 else "single OSDs"}'
-            + ('' if running == 'default' else f', to return from {running} to default')
-        )
-    name = set_name(cohort, options_to, profile)
-    if name != 'yours':
-        return f'Change the options from {running} to {name}'
-    try:
-        changes = diff(parse(cohort.running), parse(options_to))
-    except OptionSyntaxError:
-        changes = ()
-    if 0 < len(changes) <= _NAMED:
-        return 'Set ' + ', '.join(f'{c.option}={c.value_to or "default"}' for c in changes)
-    return f'Change the options from {running} to values derived for these OSDs'

@@ -26,7 +26,6 @@ from ..judge.signals import JudgedSignal, experiment_limits, judged_signals, obj
 from ..observe.load_history import LONGEST_S, KeptWork, Work
 from ..options.verdict import BadQuestionError
 from ..plan.batches import LEAST_FILLS
-from ..plan.commands import ShownSteps
 from ..plan.experiment_design import (
     MIN_EFFECT_BOUNDS,
     ExperimentPlan,
@@ -37,10 +36,8 @@ from ..plan.experiment_design import (
 from ..plan.order import Candidate
 from ..units import format_bytes, format_duration, format_percent
 from ..workload.records import WorkloadClass
-from .candidates import expected_usages, weighing
-from .case import Case
-from .cohort import group_cohort
-from .experimented import SHOWN_RESOURCES
+from .candidates import JUDGED_RESOURCES, expected_usages, weighing
+from .case import Case, Circumstances, group_case
 from .profiles import Profile, profiles
 from .records import GroupFacts, MeasuredArm, OsdFacts, Resource
 from .strings import safe_to_apply
@@ -175,10 +172,10 @@ def _group(who: Optional[str], groups: Sequence[GroupFacts]) -> GroupFacts:
 
 
 def _case(group: GroupFacts, grounds: Grounds) -> tuple[Case, Weighing]:
-    cohort = group_cohort(group, grounds.osds, orchestrated=True, shown_steps=ShownSteps())
-    if isinstance(cohort, str):
-        raise BadQuestionError(errno.EINVAL, f'no experiment on {group.who}: {cohort}')
-    case = Case(cohort, grounds.bars, grounds.measured)
+    known = Circumstances(grounds.osds, bars=grounds.bars, measured=grounds.measured)
+    case = group_case(group, known)
+    if isinstance(case, str):
+        raise BadQuestionError(errno.EINVAL, f'no experiment on {group.who}: {case}')
     return case, weighing(case)
 
 
@@ -306,7 +303,7 @@ def _named_arms(
         raise BadQuestionError(errno.EINVAL, f'{len(names)} arms are more than {ARMS_MAX}')
     known = {p.name: p.options for p in (*profiles(), *custom_profiles)}
     for candidate in weighed.weighed:
-        known.setdefault(candidate.candidate.name, candidate.candidate.options)
+        known.setdefault(candidate.name, candidate.options)
     found: list[Arm] = []
     for name in names:
         if name not in known:
@@ -326,13 +323,13 @@ def _best_arms(case: Case, objective: str, weighed: Weighing, count: int) -> tup
     """The ``count`` best candidates of the choice; raises BadQuestionError if there are none."""
     found: list[Arm] = []
     for candidate in _best_first(weighed, _to_relieve(case)):
-        options = candidate.candidate.options
+        options = candidate.options
         if len(found) < count and _unfit(case, options, found) is None:
-            found.append(_tried(case, candidate.candidate.name, options, objective))
+            found.append(_tried(case, candidate.name, options, objective))
     if not found:
         raise BadQuestionError(
             errno.EINVAL,
-            f'no candidate for {case.cohort.group.who} is worth an experiment: "ceph rocksdb-tuner '
+            f'no candidate for {case.group.who} is worth an experiment: "ceph rocksdb-tuner '
             'recommend --all" shows why; name profiles with --arms',
         )
     return tuple(found)
@@ -361,7 +358,7 @@ def _unfit(case: Case, options: str, others: Iterable[Arm]) -> Optional[str]:
         return 'it sets no options'
     version = case.release.rocksdb_version
     refused = [problem.message for problem in safe_to_apply(options, version)]
-    if case.alike(options, case.release.default_options):
+    if case.is_default(options):
         # Untuned OSDs run it.
         refused = []
     refused += [o.reason.statement for o in case.misfits(options)]
@@ -382,7 +379,7 @@ def _predicted(case: Case, options: str, objective: str) -> Optional[Predicted]:
     """The predicted effect of ``options`` on a judged signal, if the model has its resource."""
     for usage in expected_usages(case, options):
         resource = usage.resource
-        if resource in SHOWN_RESOURCES and objective_of(resource.value) == objective:
+        if resource in JUDGED_RESOURCES and objective_of(resource.value) == objective:
             low, _, high = (100 * (end - 1) for end in usage.ratio.ends)
             return Predicted(RESOURCES[resource], low, high)
     return None

@@ -7,15 +7,17 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Mapping, Optional
 
-from ..mgr.records import ConfigEntry, Daemon, OsdInfo, Place, RunningOption
+from ..mgr.records import ConfigEntry, OsdInfo, Place, RunningOption
 from ..options.advice import RELATED_OPTIONS
 from ..options.grammar import in_force
 from ..options.releases import KnownRelease, release_of
+from ..plan.commands import removal
 from ..plan.entries import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
 from ..plan.records import ANNEX, OPTION
 from ..workload.records import Workload
+from .profiles import recognize
 from .records import GroupFacts, NextStart, OsdFacts, OsdOptions, Setting
-from .strings import check, recognize, same_meaning
+from .strings import check, same_meaning
 
 #: Options checked by conditions, in addition to the option strings. Read when a column family is
 #: opened.
@@ -40,6 +42,13 @@ WATCHED_IF_SET = (
     RESERVED,
     *RELATED_OPTIONS,
 )
+
+
+def name_osds(osd_ids: Iterable[int], limit: int = 8) -> str:
+    """ "osd.1, osd.2 and 30 more": at most ``limit`` names."""
+    ids = sorted(osd_ids)
+    names = ', '.join(f'osd.{i}' for i in ids[:limit])
+    return names if len(ids) <= limit else f'{names} and {len(ids) - limit} more'
 
 
 # Called for every OSD at every tick, with a handful of versions.
@@ -113,6 +122,21 @@ def next_start(
         starts=accepted if accepted or culprits else None,
         culprits=tuple(culprits),
         unknown_entry=None,
+    )
+
+
+def why_unstartable(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> Optional[str]:
+    """Why ``osd`` must not be restarted with these entries; None if it may be."""
+    options = next_start(osd, entries, {})
+    return first_remove([osd.osd_id], options) if options.starts is False else None
+
+
+def first_remove(osd_ids: Sequence[int], options: NextStart) -> str:
+    """Which entries keep OSDs from starting, as a command."""
+    removed = ' and '.join(f'"{removal(e.who, e.name)}"' for e in options.culprits)
+    return (
+        f'{name_osds(osd_ids)} would not start again with the configured options: first run '
+        f'{removed}'
     )
 
 
@@ -211,19 +235,9 @@ def with_wal_room(osd: OsdFacts) -> OsdFacts:
     return osd._replace(info=replace(info, dedicated_wal=False, wal_device_bytes=None))
 
 
-def write_iops(osds: Iterable[OsdFacts]) -> Mapping[int, Optional[float]]:
-    """Client writes per second by OSD id; None: unknown."""
-    return {o.info.osd_id: o.signals.write_iops if o.signals else None for o in osds}
-
-
 def places(osds: Iterable[OsdFacts]) -> tuple[tuple[int, Place], ...]:
     """Id and place of each OSD."""
     return tuple((o.info.osd_id, o.info.place) for o in osds)
-
-
-def daemons(osds: Iterable[OsdFacts]) -> tuple[tuple[int, Daemon], ...]:
-    """Id of each OSD, and what runs it."""
-    return tuple((o.info.osd_id, o.info.daemon) for o in osds)
 
 
 def groups(osds: Iterable[OsdFacts], workloads: Mapping[str, Workload]) -> tuple[GroupFacts, ...]:

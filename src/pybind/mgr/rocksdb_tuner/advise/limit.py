@@ -168,7 +168,14 @@ def _limit_of(group: GroupFacts) -> Limit:
         or (_of_shares(osds, 'onodes', 'blocks') if reads else None)
         or _kv_sync(group, workload, busy)
         or _of_shares(osds, 'memory', 'db', 'wal', *(['data'] if large else []))
-        or _no_limit(workload, busy)
+        or (
+            # The network is not measured.
+            Limit(Resource.NONE, 0.6, (busy,))
+            if busy is not None
+            and busy.value < limit_thresholds().kv_sync_idle
+            and measured(workload, THREAD_SHARE) is None
+            else UNKNOWN_LIMIT
+        )
     )
 
 
@@ -192,39 +199,26 @@ def _db_fill(osd: OsdFacts) -> Optional[float]:
     return _share(seen.db_used_bytes + (seen.slow_used_bytes or 0), seen.db_total_bytes)
 
 
-def _wal_fill(osd: OsdFacts) -> Optional[float]:
-    seen = osd.signals if osd.info.dedicated_wal else None
-    return None if seen is None else _share(seen.wal_used_bytes, seen.wal_total_bytes)
-
-
-def _memory(osd: OsdFacts) -> Optional[float]:
-    details = osd.details
-    if details is None:
-        return None
-    return _share(details.memory_mapped_bytes, details.memory_target_bytes)
-
-
-def _data_writes(osd: OsdFacts) -> Optional[float]:
-    latency = osd.details.latency if osd.details else None
-    return None if latency is None else _share(latency.data_write_ms, latency.client_op_ms)
-
-
 def _spilled(osd: OsdFacts) -> Optional[float]:
     """1 if data of its DB device is on a hard disk: from flash to flash it costs little."""
     if osd.signals is None or not osd.info.dedicated_db:
         return None
-    disk = osd.signals.slow_used_bytes and storage_of(osd.info) is not Storage.NVME
-    return float(bool(disk))
+    return float(bool(osd.signals.slow_used_bytes) and storage_of(osd.info) is not Storage.NVME)
 
 
-def _onodes_missed(osd: OsdFacts) -> Optional[float]:
-    details = osd.details
-    return details and _missed(details.onode_hits, details.onode_misses)
+def _memory(osd: OsdFacts) -> Optional[float]:
+    seen = osd.details
+    return seen and _share(seen.memory_mapped_bytes, seen.memory_target_bytes)
 
 
-def _blocks_missed(osd: OsdFacts) -> Optional[float]:
-    times = osd.rocksdb_times
-    return times and _missed(times.cache_hits, times.cache_misses)
+def _wal_fill(osd: OsdFacts) -> Optional[float]:
+    seen = osd.signals if osd.info.dedicated_wal else None
+    return seen and _share(seen.wal_used_bytes, seen.wal_total_bytes)
+
+
+def _data_writes(osd: OsdFacts) -> Optional[float]:
+    seen = osd.details and osd.details.latency
+    return seen and _share(seen.data_write_ms, seen.client_op_ms)
 
 
 #: Measured shares of the worst or of half of the OSDs, from which a resource limits; the rest of
@@ -234,8 +228,16 @@ _SHARES: Mapping[
 ] = {
     'spillover': (_spilled, mean),
     'stalls': (lambda osd: osd.rocksdb_times and osd.rocksdb_times.stall_share, max),
-    'onodes': (_onodes_missed, _median),
-    'blocks': (_blocks_missed, _median),
+    'onodes': (
+        lambda o: o.details and _missed(o.details.onode_hits, o.details.onode_misses),
+        _median,
+    ),
+    'blocks': (
+        lambda o: (
+            o.rocksdb_times and _missed(o.rocksdb_times.cache_hits, o.rocksdb_times.cache_misses)
+        ),
+        _median,
+    ),
     'memory': (_memory, _median),
     'db': (_db_fill, max),
     'wal': (_wal_fill, max),
@@ -385,11 +387,3 @@ def read_share(workload: Optional[Workload]) -> float:
     if shares is not None and shares.figures:
         return shares.figures[-1] / 100
     return limit_thresholds().reads if workload.workload_class is WorkloadClass.MIXED else 0.0
-
-
-def _no_limit(workload: Optional[Workload], busy: Optional[Evidence]) -> Limit:
-    waits = measured(workload, THREAD_SHARE) is not None
-    if waits or busy is None or busy.value >= limit_thresholds().kv_sync_idle:
-        return UNKNOWN_LIMIT
-    # The network is not measured.
-    return Limit(Resource.NONE, 0.6, (busy,))

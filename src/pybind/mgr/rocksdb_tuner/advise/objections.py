@@ -18,13 +18,13 @@ from ..options.releases import KnownRelease
 from ..units import format_bytes
 from ..workload.classify import Writer
 from ..workload.records import Evidence, WorkloadClass, limit_thresholds
+from .profiles import recognize
 from .records import Reason
-from .strings import check, recognize
+from .strings import check
 
-_MIB = 1 << 20
 #: Memtables of this size slow down small writes: in the published charts 64 MiB is slower than all
 #: smaller sizes, although not much slower than 32 MiB.
-_LARGE_MEMTABLE_BYTES = 64 * _MIB
+_LARGE_MEMTABLE_BYTES = 64 << 20
 METADATA = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
 #: Warnings about oddities that do not harm a running OSD.
 _HARMLESS = frozenset(
@@ -43,11 +43,8 @@ _HARMLESS = frozenset(
         'unknown-version',
     }
 )
-
-
 #: Warnings that depend on the devices and memory of an OSD.
 _OF_HARDWARE = frozenset({'levels-beyond-device', 'memtables-beyond-memory', 'wal-beyond-device'})
-
 #: Warnings that the module cannot check a string; a running one is not necessarily wrong.
 _NOT_CHECKED = frozenset({'ambiguous', 'not-judged', 'unknown-version'})
 
@@ -127,21 +124,16 @@ def workload_objections(
     ``busy``: load of the kv_sync threads; None (not measured) is no objection.
     """
     found = []
+    size = int(effective.get('write_buffer_size', '0'))
     if (
         writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
-        and has_large_memtables(effective)
+        and size >= _LARGE_MEMTABLE_BYTES
         and busy is not None
         and busy.value >= limit_thresholds().kv_sync_idle
     ):
-        size = format_bytes(int(effective['write_buffer_size']))
-        why = Reason.of('large-memtables', busy=busy.value, size=size)
+        why = Reason.of('large-memtables', busy=busy.value, size=format_bytes(size))
         found.append(Objection(Name.LARGE_MEMTABLES, why, 'write_buffer_size'))
     if writer.workload_class in METADATA and effective.get('compression') == NO_COMPRESSION:
         why = Reason.of('uncompressed-metadata', workload=writer.workload_class.value)
         found.append(Objection(Name.UNCOMPRESSED, why, 'compression'))
     return tuple(found)
-
-
-def has_large_memtables(effective: Mapping[str, str]) -> bool:
-    """Whether smaller memtables relieve a busy kv_sync thread, according to published tests."""
-    return int(effective.get('write_buffer_size', '0')) >= _LARGE_MEMTABLE_BYTES

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
-from typing import Annotated, Any, Mapping, Optional
+from typing import Annotated, Mapping, Optional
 
 from ..knowledge import loader
 from ..notes import Count, Named, Time
 from ..options.catalogue import catalogue
 from ..options.grammar import same_meaning
 from ..options.releases import KnownRelease
-from ..store.codec import decode
+from ..options.verdict import BadQuestionError
+from ..store.codec import OMITTABLE, decode
 from ..workload.records import WorkloadClass
 
 #: Names the default of a release, whatever it is.
 DEFAULT = 'default'
-
-
-class UnknownProfileError(KeyError):
-    """No profile of this name; the message lists the known ones."""
-
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(name)
-        self.name = name
-        self.known = tuple(known)
-
-    def __str__(self) -> str:
-        return f'no profile {self.name!r}; known profiles: {", ".join(self.known)}'
 
 
 @dataclass(frozen=True)
@@ -75,6 +65,12 @@ class PublishedEvidence:
     ] = field(default_factory=dict, hash=False)
     releases: Annotated[tuple[str, ...], 'Releases of the measurement; empty: unknown.'] = ()
     hardware: Annotated[tuple[Storage, ...], 'Hardware of the measurement; empty: unknown.'] = ()
+
+    def applies(self, release: KnownRelease, running: Mapping[str, str]) -> bool:
+        """Whether it was measured on this release, with the baseline that is ``running``."""
+        baseline = self.baseline_options.items()
+        known = release.name in self.releases and bool(baseline)
+        return known and all(running.get(name) == value for name, value in baseline)
 
     @property
     def basis(self) -> str:
@@ -134,7 +130,7 @@ class Profile:
     hardware: Annotated[Hardware, 'Hardware that it suits.']
     evidence: Annotated[tuple[PublishedEvidence, ...], 'Published measurements.']
     cautions: Annotated[tuple[str, ...], 'Cautions.']
-    #: Why it should no longer be used, if so. `recognize` sets it for the release.
+    #: `recognize` sets it for the release.
     superseded: Annotated[Optional[str], 'Why it should no longer be used; null: not superseded.']
     superseded_from_rocksdb: Annotated[
         Optional[str], 'RocksDB version from which it is superseded.'
@@ -142,10 +138,10 @@ class Profile:
     source: Annotated[str, 'Publication of the profile.']
     own_releases: Annotated[
         tuple[str, ...], 'Releases of a custom profile; empty for a built-in profile.'
-    ] = ()
+    ] = field(default=(), metadata=OMITTABLE)
     provenance: Annotated[
         Optional[Provenance], 'The experiment that found it; null: not from an experiment.'
-    ] = None
+    ] = field(default=None, metadata=OMITTABLE)
 
     @property
     def own(
@@ -165,30 +161,28 @@ class Profile:
 @lru_cache(maxsize=1)
 def profiles() -> tuple[Profile, ...]:
     """All built-in profiles, the best-tested first."""
-    return tuple(_profile(entry) for entry in loader.load('profiles')['profiles'])
+    return tuple(decode(Profile, entry) for entry in loader.load('profiles')['profiles'])
 
 
-def profile(name: str) -> Profile:
-    """The built-in profile of this name; raises `UnknownProfileError`."""
-    for known in profiles():
-        if known.name == name:
-            return known
-    raise UnknownProfileError(name, [known.name for known in profiles()])
+def profile(name: str, among: Sequence[Profile] = ()) -> Profile:
+    """The profile of this name, by default a built-in one; raises BadQuestionError (ENOENT)."""
+    known = {each.name: each for each in among or profiles()}
+    if name not in known:
+        raise BadQuestionError(
+            errno.ENOENT, f'no profile {name!r}; known profiles: {", ".join(known)}'
+        )
+    return known[name]
 
 
-@lru_cache(maxsize=1)
-def cores_that_lose() -> int:
-    """Cores per OSD at which all tuned profiles are slower, according to published tests."""
-    return max(known.hardware.loses_at_cores_per_osd or 0 for known in profiles())
-
-
+@lru_cache(maxsize=64)
 def few_cores(cores: Optional[int]) -> bool:
-    """Whether OSDs have too few cores for tuned profiles; False if unknown."""
-    return cores is not None and cores <= cores_that_lose()
+    """Whether OSDs have so few cores that all tuned profiles lose, as published; None: unknown."""
+    losing = max(known.hardware.loses_at_cores_per_osd or 0 for known in profiles())
+    return cores is not None and cores <= losing
 
 
 # Called for every OSD at every tick, with a handful of strings.
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def recognize(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:
     """The profile that is equivalent to an option string; None if there is none.
 
@@ -196,27 +190,24 @@ def recognize(options_text: str, release: Optional[KnownRelease]) -> Optional[Pr
     """
     version = release.rocksdb_version if release else catalogue().measured_versions[-1]
     found = next((p for p in profiles() if same_meaning(p.options, options_text, version)), None)
-    since = None if found is None or release is None else found.superseded_from_rocksdb
-    if found is None or (
-        since is not None
-        and release is not None
-        and _order(since) <= _order(version)
-        and not same_meaning(release.default_options, options_text, version)
-    ):
+    if found is None or release is None:
+        return found and replace(found, superseded=None)
+    since = found.superseded_from_rocksdb
+    is_default = same_meaning(release.default_options, options_text, version)
+    if since is not None and _order(since) <= _order(version) and not is_default:
         return found
     return replace(found, superseded=None)
 
 
+@lru_cache(maxsize=1024)
 def suits(
     candidate: Profile, workload_class: WorkloadClass, release: KnownRelease
 ) -> Optional[SuitabilityRule]:
     """Suitability of a profile for a workload on a release; None if unknown."""
     version = _order(release.rocksdb_version)
     for rule in candidate.suitability:
-        newest = rule.rocksdb_max or release.rocksdb_version
-        if rule.workload is workload_class and (
-            _order(rule.rocksdb_min) <= version <= _order(newest)
-        ):
+        newest = _order(rule.rocksdb_max or release.rocksdb_version)
+        if rule.workload is workload_class and _order(rule.rocksdb_min) <= version <= newest:
             return rule
     return None
 
@@ -234,28 +225,17 @@ def predict(
     A figure applies to the same workload, release and storage, and only if its baseline options
     are in effect. ``running`` are the effective options.
     """
-    for figure in candidate.evidence:
-        if (
-            figure.headline
+    return next(
+        (
+            figure
+            for figure in candidate.evidence
+            if figure.headline
             and figure.workload is workload_class
-            and release.name in figure.releases
             and storage in figure.hardware
-            and figure.baseline_options
-            and all(running.get(name) == v for name, v in figure.baseline_options.items())
-        ):
-            return figure
-    return None
-
-
-def _profile(entry: Mapping[str, Any]) -> Profile:
-    superseded = entry['superseded'] or {}
-    changes: Mapping[str, Any] = {
-        'superseded': superseded.get('why'),
-        'superseded_from_rocksdb': superseded.get('from_rocksdb'),
-        'own_releases': [],
-        'provenance': None,
-    }
-    return decode(Profile, {**entry, **changes})
+            and figure.applies(release, running)
+        ),
+        None,
+    )
 
 
 def _order(version: str) -> tuple[int, ...]:

@@ -11,23 +11,21 @@ from typing import Optional, Union
 from ..judge.predictions import shown_by
 from ..judge.records import Predicted
 from ..judge.signals import judged_signals
-from ..options.grammar import in_force
+from ..options.grammar import OptionSyntaxError, diff, in_force, parse
 from ..plan.commands import Change, removal
-from ..plan.records import OPTION, ChangeKind, ChangeRequest, Purpose
+from ..plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest, Purpose
 from ..units import format_change_range, format_plural
 from ..workload.records import limit_thresholds
-from .candidates import expected_usages
+from .candidates import expected_usages, set_name
 from .case import Case
-from .choice import Target
-from .cohort import annex_for, by_hand, down_osds, other_affected_osds, stays_for, why_annex
-from .decision import change_of, nothing
-from .facts import daemons, places, write_iops
+from .choice import Target, annex_for, down_osds, other_affected_osds
+from .decision import nothing
+from .facts import name_osds, places
 from .objections import harmful
 from .reasons import effects, predictions_of, reasons_for
 from .records import (
     Decision,
     Kind,
-    OsdFacts,
     Prediction,
     Priority,
     Reason,
@@ -35,10 +33,12 @@ from .records import (
     Resource,
     Risk,
 )
-from .strings import check, safe_to_apply, same_meaning
+from .strings import check, safe_to_apply
 from .weighing import Weighing
 from .whatif.tree import fill_s
 
+#: The most options that are named instead of the whole string.
+_NAMED = 3
 #: Config section of all OSDs of the cluster.
 ALL_OSDS = 'osd'
 #: In all other predicted signals lower is better.
@@ -47,7 +47,6 @@ _MORE_IS_BETTER = frozenset({'write_iops', 'rw_iops'})
 
 def changed(
     case: Case,
-    all_osds: Sequence[OsdFacts],
     because: Iterable[Reason],
     target: Target,
     weighed: Optional[Weighing] = None,
@@ -59,11 +58,11 @@ def changed(
     ``measured``: an experiment on this cluster found it to be better.
     """
     refusals = safe_to_apply(target.options, case.release.rocksdb_version)
-    is_default = case.alike(target.options, case.release.default_options)
+    is_default = case.is_default(target.options)
     if refusals and not is_default:
         name = target.profile.title if target.profile else 'The derived option string'
         return nothing(
-            case.cohort.group.who,
+            case.group.who,
             f'{name} would suit, but does not pass the checks for RocksDB '
             f'{case.release.rocksdb_version}: {refusals[0].message}',
             case.limit,
@@ -77,7 +76,6 @@ def changed(
         risk = Risk.HIGH
     return recommended(
         case,
-        all_osds,
         target,
         (*because, *reasons_for(case, target, expected, weighed)),
         predictions_of(expected, case, target.options),
@@ -90,12 +88,11 @@ def changed(
 def _priority(case: Case, weighed: Optional[Weighing]) -> Priority:
     problems = check(case.running, case.release.rocksdb_version).problems
     hazard = any(p.severity == 'error' or harmful(p) for p in problems)
-    if (case.cohort.deciding_entries and hazard) or case.misfits(case.running):
+    if (case.deciding_entries and hazard) or case.misfits(case.running):
         return Priority.NOW
     if weighed is None or weighed.chosen is None:
         return Priority.PLANNED
-    gained = {usage.resource for usage in weighed.chosen.gains(weighed.bars)}
-    if case.limit.of_options in gained:
+    if case.limit.of_options in {usage.resource for usage in weighed.chosen.gains(weighed.bars)}:
         return Priority.NOW
     busy = case.busy is not None and case.busy.value >= limit_thresholds().kv_sync_idle
     will_limit = {Resource.KV_SYNC} if busy else set()
@@ -109,7 +106,6 @@ def _priority(case: Case, weighed: Optional[Weighing]) -> Priority:
 
 def recommended(
     case: Case,
-    all_osds: Sequence[OsdFacts],
     target: Target,
     reasons: tuple[Reason, ...],
     predictions: tuple[Prediction, ...] = (),
@@ -123,56 +119,54 @@ def recommended(
     An entry that other OSDs need stays for them: a rollout compares OSDs of one group only.
     ``gain``: the target was chosen to relieve a resource, with or without a prediction.
     """
-    cohort, entries = case.cohort, case.cohort.deciding_entries
-    kind, who = Kind.SET_PROFILE, ALL_OSDS if cohort.is_everything else cohort.group.who
-    if cohort.own_entries:
-        who = entries[0] if len(cohort.osds) == 1 else cohort.group.who
-    if entries and case.alike(target.options, case.release.default_options):
+    entries, everything = case.deciding_entries, len(case.osds) == len(case.known.all_osds)
+    kind, who = Kind.SET_PROFILE, ALL_OSDS if everything else case.group.who
+    if case.own_entries:
+        who = entries[0] if len(case.osds) == 1 else case.group.who
+    if entries and case.is_default(target.options):
         kind = Kind.REMOVE_OVERRIDE
-    if kind is Kind.REMOVE_OVERRIDE and not cohort.own_entries:
+    if kind is Kind.REMOVE_OVERRIDE and not case.own_entries:
         (entry,) = entries
-        others = other_affected_osds(entry, cohort, all_osds)
-        unread = any(o.options is None for o in all_osds if o.info.osd_id in others)
-        if others and (unread or case.alike(cohort.running, target.options)):
-            return Decision(
-                cohort.group.who,
-                f'Remove the options set for {entry} manually',
-                by_hand(entry, OPTION, reasons[0], others),
-                next_command=removal(entry, OPTION),
-            )
+        others = other_affected_osds(entry, case)
+        unread = any(o.options is None for o in case.known.all_osds if o.info.osd_id in others)
+        if others and (unread or case.alike(case.running, target.options)):
+            return _by_hand(case, entry, reasons[0], others)
         if others:
             # A class-masked entry is ignored at OSD startup, so a group that is not the whole
             # cluster keeps an entry per OSD.
-            kind, reasons = Kind.SET_PROFILE, (*reasons, stays_for(entry, others))
+            kind = Kind.SET_PROFILE
+            reasons = (*reasons, Reason.of('stays-for', who=entry, osds=name_osds(others)))
         else:
-            who, reasons = entry, (*reasons, *down_osds(all_osds))
-    annex = annex_for(cohort, target.options) if kind is Kind.SET_PROFILE else cohort.annex
-    options_to = target.options
-    if kind is Kind.SET_PROFILE and annex is not None:
-        options_to = in_force(cohort.running, annex)
-        reasons = (*reasons, why_annex(cohort))
-    reasons = (*reasons, *(Reason.of('remark', text=remark) for remark in cohort.remarks))
+            who, reasons = entry, (*reasons, *down_osds(case))
+    annex, options_to = case.annex, target.options
+    if kind is Kind.SET_PROFILE:
+        annex = annex_for(case, target.options)
+        if annex is not None:
+            options_to = in_force(case.running, annex)
+            why = Reason.of('annex-for-one', annex=ANNEX, label=case.release.label)
+            reasons = (*reasons, why)
+    reasons = (*reasons, *(Reason.of('remark', text=remark) for remark in case.remarks))
     advice_id = recommendation_id(kind, who, options_to, annex)
-    restart = not same_meaning(cohort.running, options_to, case.release.rocksdb_version)
-    where = places(cohort.osds)
-    steps = cohort.shown_steps.of(
+    restart = not case.alike(case.running, options_to)
+    where = places(case.osds)
+    steps = case.known.shown_steps.of(
         Change(
             recommendation_id=advice_id,
             kind=ChangeKind(kind.value),
             who=who,
-            options_from=cohort.running,
+            options_from=case.running,
             options_to=options_to,
-            deciding_entries=cohort.deciding_entries,
+            deciding_entries=entries,
             restart=restart,
-            orchestrated=cohort.orchestrated,
+            orchestrated=case.known.orchestrated,
             places=where,
             annex=annex,
-            daemons=daemons(cohort.osds),
+            daemons=tuple((o.info.osd_id, o.info.daemon) for o in case.osds),
         ),
-        write_iops(cohort.osds),
+        {o.info.osd_id: o.signals.write_iops if o.signals else None for o in case.osds},
     )
-    prediction = predictions[0] if predictions else None
-    restarts = f'restarts {format_plural(len(cohort.osds), "OSD")}, one at a time'
+    prediction = next(iter(predictions), None)
+    restarts = f'restarts {format_plural(len(case.osds), "OSD")}, one at a time'
     gains, costs = effects(case, target)
     gained = not case.objections and (gain or any(map(is_gain, predictions)))
     return Recommendation(
@@ -181,7 +175,7 @@ def recommended(
         who=who,
         osds=steps.order,
         profile=target.profile.name if target.profile else None,
-        options_from=cohort.running,
+        options_from=case.running,
         options_to=options_to,
         reasons=reasons,
         predictions=predictions,
@@ -191,7 +185,7 @@ def recommended(
             steps.request,
             prediction=prediction_text(prediction),
             predicted=predicted_effect(prediction),
-            strings=None if annex is None else (cohort.running, options_to),
+            strings=None if annex is None else (case.running, options_to),
             purpose=Purpose.GAIN if gained else Purpose.SAFETY,
             promised=predicted_signal(predictions),
             fill_s=fill_s(case.running, target.options, case.situation),
@@ -204,7 +198,7 @@ def recommended(
         undo_commands=steps.undo_commands,
         decision=Decision(
             who,
-            change_of(cohort, kind, options_to, target.profile, who),
+            _do(case, kind, options_to, target, who),
             f'{reasons[0].statement.removesuffix(".")}.',
             gains,
             costs,
@@ -212,6 +206,40 @@ def recommended(
             f'ceph rocksdb-tuner apply {advice_id}',
         ),
     )
+
+
+def _by_hand(case: Case, who: str, reason: Reason, others: Sequence[int]) -> Decision:
+    """Remove an entry that equals the default, once that is right for ``others`` too."""
+    command = removal(who, OPTION if case.annex is None else ANNEX)
+    return Decision(
+        case.group.who,
+        f'Remove the options set for {who} manually',
+        f'The entry for {who} should be removed ({reason.statement}) but it also applies '
+        f'to {name_osds(others)}, which this change would not reach: '
+        f'remove it manually with "{command}" once that is right for all of them.',
+        next_command=command,
+    )
+
+
+def _do(case: Case, kind: Kind, options_to: str, target: Target, who: str) -> str:
+    """The change in an imperative."""
+    running = set_name(case, case.running)
+    if kind is Kind.REMOVE_OVERRIDE:
+        return (
+            f'Remove the {"options" if case.annex is None else "annex"} set for '
+            f'{who if len(case.deciding_entries) == 1 else "single OSDs"}'
+            + ('' if running == 'default' else f', to return from {running} to default')
+        )
+    name = set_name(case, options_to, target.profile)
+    if name != 'yours':
+        return f'Change the options from {running} to {name}'
+    try:
+        changes = diff(parse(case.running), parse(options_to))
+    except OptionSyntaxError:
+        changes = ()
+    if 0 < len(changes) <= _NAMED:
+        return 'Set ' + ', '.join(f'{c.option}={c.value_to or "default"}' for c in changes)
+    return f'Change the options from {running} to values derived for these OSDs'
 
 
 def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Optional
 
+from ..judge.signals import signal_named
 from ..lsm.records import Estimate
-from ..units import format_bytes, format_change, format_effect
+from ..units import format_bytes, format_change, format_effect, format_time
 from ..workload.pressure import KV_FLUSH_MS, TRANSACTIONS
-from .candidates import expected_usages
+from .candidates import expected_usages, measured_usage
 from .case import Case
 from .choice import Target
-from .experimented import measured_effect, measured_usage, prediction_from
 from .profiles import PublishedEvidence
-from .records import Prediction, Reason, Resource
+from .records import MeasuredArm, Prediction, Reason, Resource
 from .usage import at_most
 from .weighing import RESOURCES, Weighing, effect_of
 
+#: Signals in `osd` that change with a judged signal.
+SHOWN_AS = {
+    'op_w_latency_ms': 'op_w_latency_ms',
+    'kv_sync_ms_per_txn': 'kv_sync_busy',
+    'db_bytes_per_txn': 'db_write_amp',
+    'db_used_bytes': 'db_used_bytes',
+}
 _STYLE = 'compaction_style'
 #: Smaller changes are within the rounding of the model.
 _NOTICEABLE = 0.02
@@ -33,11 +40,28 @@ def outweighed(weighed: Weighing) -> Reason:
     return Reason.of('outweighed', resource=resource, limits=limits, saved=saved)
 
 
+def reason_from(arm: MeasuredArm) -> Reason:
+    """The running options lost the experiment."""
+    text = f'In experiment {arm.experiment_id} the new options changed the {change_by(arm)}.'
+    return Reason(text, _source_of(arm))
+
+
+def change_by(arm: MeasuredArm) -> str:
+    """ "kv_sync time per write by -13% (-18 to -6%)" """
+    effect = format_effect(arm.change_percent, arm.low_percent, arm.high_percent)
+    return f'{signal_named(arm.signal).title} by {effect}'
+
+
+def _source_of(arm: MeasuredArm) -> str:
+    day = (format_time(arm.time_s) or '').partition('T')[0]
+    return f'experiment {arm.experiment_id} on this cluster' + (f', {day}' if day else '')
+
+
 def reasons_for(
     case: Case, target: Target, expected: Mapping[Resource, Estimate], weighed: Optional[Weighing]
 ) -> Iterator[Reason]:
     """Reasons besides the objections to the running options: for the target, then against it."""
-    workload = case.cohort.group.workload
+    workload = case.group.workload
     if case.writer is not None and workload is not None:
         for e in workload.evidence:
             if e.signal not in {KV_FLUSH_MS, TRANSACTIONS}:
@@ -69,7 +93,7 @@ def _cautions(case: Case, target: Target) -> Iterator[Reason]:
     styles = [case.effective(text).get(_STYLE) for text in (case.running, target.options)]
     if styles[0] != styles[1]:
         yield Reason.of('style-changes', style=_STYLE, before=styles[0], after=styles[1])
-    elif target.profile and not case.alike(target.options, case.release.default_options):
+    elif target.profile and not case.is_default(target.options):
         for text in target.profile.cautions:
             yield Reason.of('caution', text=text, profile=target.profile)
 
@@ -92,33 +116,16 @@ def _of_space(case: Case, ratio: Optional[Estimate]) -> Iterator[Reason]:
 
 def lost(case: Case, target: Target) -> tuple[PublishedEvidence, ...]:
     """Published losses of this change on such OSDs, for any workload."""
-    if target.profile is None:
-        return ()
     running = case.effective(case.running)
     return tuple(
         figure
-        for figure in target.profile.evidence
+        for figure in (target.profile.evidence if target.profile else ())
         if figure.unit == 'IOPS'
         and figure.change_percent < 0
         and figure.baseline_value is not None
-        and figure.baseline_options
-        and case.release.name in figure.releases
+        and figure.applies(case.release, running)
         and (case.storage is None or case.storage in figure.hardware)
-        and all(running.get(name) == v for name, v in figure.baseline_options.items())
     )
-
-
-def relief(expected: Mapping[Resource, Estimate], case: Case) -> Optional[Estimate]:
-    """Expected kv_sync time if the kv_sync thread is the limit, or clearly gains."""
-    ratio = expected.get(Resource.KV_SYNC)
-    if ratio is None or round(ratio.value, 2) == 1:
-        return None
-    limits = case.limit.resource is Resource.KV_SYNC
-    return ratio if limits or _is_gain(ratio, case) else None
-
-
-def _is_gain(ratio: Estimate, case: Case) -> bool:
-    return at_most(ratio) <= 1 - case.bars.min_gain
 
 
 #: Metric, signal, basis of the model's predictions.
@@ -146,41 +153,53 @@ def predictions_of(
     expected: Mapping[Resource, Estimate], case: Case, options: str
 ) -> tuple[Prediction, ...]:
     """The predictions, a measured one or the limiting resource first."""
-    measured = measured_effect(case, case.running, options)
-    found = [] if measured is None else [prediction_from(measured)]
-    of_thread = Resource.KV_SYNC in measured_usage(case, case.running, options)
+    measured = case.measured(case.running, options)
+    found = []
+    if measured is not None:
+        found.append(
+            Prediction(
+                metric=signal_named(measured.signal).title,
+                signal=SHOWN_AS[measured.signal],
+                estimate_percent=measured.change_percent,
+                low_percent=measured.low_percent,
+                high_percent=measured.high_percent,
+                basis=f'experiment: {_source_of(measured)}, measured on OSDs of this group',
+            )
+        )
     for resource, (metric, signal, basis) in _MODELED.items():
         ratio = expected.get(resource)
-        if resource is Resource.KV_SYNC:
-            ratio = None if of_thread else relief(expected, case)
-        if resource is Resource.DB_SPACE and (
-            # Of a smaller WAL alone, no compaction saves anything.
-            ratio is None or not _is_gain(ratio, case) or not _packs_otherwise(case, options)
-        ):
-            continue
-        if ratio is not None:
+        if ratio is not None and _is_predicted(resource, ratio, case, options):
             low, value, high = ((end - 1) * 100 for end in ratio.ends)
             of_model = f'The model ("ceph rocksdb-tuner model") {basis}'
             found.append(Prediction(metric, signal, value, low, high, of_model))
     return tuple(found)
 
 
-def _packs_otherwise(case: Case, options: str) -> bool:
-    before, after = (case.effective(text).get('compression') for text in (case.running, options))
-    return before != after
+def _is_predicted(resource: Resource, ratio: Estimate, case: Case, options: str) -> bool:
+    """Whether the model's figure is shown."""
+    is_gain = at_most(ratio) <= 1 - case.known.bars.min_gain
+    if resource is Resource.KV_SYNC:
+        # The thread is the limit, or clearly gains, and was not measured.
+        limits = case.limit.resource is Resource.KV_SYNC
+        unmeasured = resource not in measured_usage(case, case.running, options)
+        return unmeasured and round(ratio.value, 2) != 1 and (limits or is_gain)
+    if resource is Resource.DB_SPACE:
+        # Of a smaller WAL alone, no compaction saves anything.
+        packings = {case.effective(text).get('compression') for text in (case.running, options)}
+        return is_gain and len(packings) > 1
+    return True
 
 
 def effects(case: Case, target: Target) -> tuple[Optional[str], Optional[str]]:
     """Gains and losses of ``target`` in words; None if unknown."""
     if case.alike(case.running, target.options):
         return None, 'none: the options of the OSDs stay the same'
-    arm = measured_effect(case, case.running, target.options)
+    arm = case.measured(case.running, target.options)
     gains: list[str] = []
     # Of a modeled resource the measurement has replaced the model.
     if arm is not None and not measured_usage(case, case.running, target.options):
-        p = prediction_from(arm)
-        effect = format_effect(p.estimate_percent, p.low_percent, p.high_percent)
-        gains.append(f'{p.metric} {effect}')
+        effect = format_effect(arm.change_percent, arm.low_percent, arm.high_percent)
+        gains.append(f'{signal_named(arm.signal).title} {effect}')
     losses = [
         f'{f.metric} {format_change(f.change_percent)}, as published' for f in lost(case, target)
     ]
@@ -189,7 +208,7 @@ def effects(case: Case, target: Target) -> tuple[Optional[str], Optional[str]]:
         change = f'{RESOURCES[resource]} {effect_of(ratio)}'
         if ratio.high < 1 and ratio.value <= 1 - _NOTICEABLE:
             gains.append(change)
-        elif ratio.value >= 1 + _NOTICEABLE or at_most(ratio) > 1 + case.bars.max_loss:
+        elif ratio.value >= 1 + _NOTICEABLE or at_most(ratio) > 1 + case.known.bars.max_loss:
             losses.append(change)
     # Without a model of its writes too little is known of a workload.
     modeled = any(u.resource is Resource.KV_SYNC for u in expected)

@@ -12,36 +12,30 @@ from dataclasses import replace
 from typing import Optional, Union
 
 from ..plan.commands import ShownSteps
-from ..plan.records import ANNEX
+from ..workload.classify import writer_of
+from ..workload.records import WorkloadClass
 from .candidates import weighing
-from .case import Case
-from .choice import Target, default_target, fixed, target_of
-from .cohort import (
-    by_hand,
-    group_cohort,
-    other_affected_osds,
-    own_entry_cohorts,
-    redundant_annex_cohorts,
-    redundant_annex_entry,
-    redundant_entry,
-)
+from .case import MIN_CONFIDENCE, Case, Circumstances, entry_cases, group_case
+from .choice import Target, default_target, fixed, redundant_entry, target_of
 from .decision import nothing, wait_for
-from .experimented import reason_from, runs_winner, winner_for
-from .no_change import none_gains, why_nothing
 from .objections import AGAINST_OWN_ENTRIES, Name
-from .profiles import Profile
+from .profiles import Profile, recognize
 from .proposal import changed, recommended
-from .reasons import outweighed
-from .records import (
-    Decision,
-    GroupFacts,
-    MeasuredArm,
-    OsdFacts,
-    Reason,
-    Recommendation,
-)
-from .strings import recognize
+from .reasons import change_by, outweighed, reason_from
+from .records import Decision, GroupFacts, MeasuredArm, OsdFacts, Recommendation
 from .weighing import Assessment, Bars, Weighing
+
+#: Workloads without clear client work, which are no reason for a change unless their kind of writes
+#: is known.
+NO_ADVICE_FOR = frozenset(
+    {
+        WorkloadClass.IDLE,
+        WorkloadClass.RECOVERY,
+        WorkloadClass.MIXED,
+        WorkloadClass.UNKNOWN,
+    }
+)
+_WORKLOAD = 'ceph rocksdb-tuner workload'
 
 
 def assess(
@@ -55,34 +49,50 @@ def assess(
     bars: Optional[Bars] = None,
     measured: Sequence[MeasuredArm] = (),
 ) -> Assessment:
-    """Assess ``group``.
+    """Assess ``group``: see `Circumstances`.
 
-    ``all_osds``: to find other OSDs that share an entry. ``orchestrated``: whether an orchestrator
-    can restart daemons, which affects the commands. ``rollout_under_way``: ignore entries of single
-    OSDs, since they may be the rollout's. ``shown_steps``: steps of displayed recommendations.
-    ``custom_profiles``: custom profiles. ``bars``: required gain and allowed loss. ``measured``:
-    results of experiments on this cluster.
+    ``rollout_under_way``: ignore entries of single OSDs, since they may be the rollout's.
     """
-    shown = shown_steps or ShownSteps()
-    own: tuple[Recommendation, ...] = ()
-    remarks: tuple[str, ...] = ()
-    if not rollout_under_way:
-        own = own_entries_advice(group, orchestrated=orchestrated, shown_steps=shown)
-        annexes, remarks = annex_advice(
-            group, all_osds, orchestrated=orchestrated, shown_steps=shown
-        )
-        own = (*annexes, *own)
-    cohort = group_cohort(group, all_osds, orchestrated, shown)
-    if isinstance(cohort, str):
-        blocked = wait_for(group.who, 'no change is possible yet', ' '.join((cohort, *remarks)))
+    known = Circumstances(
+        all_osds,
+        orchestrated,
+        shown_steps or ShownSteps(),
+        custom_profiles,
+        bars or Bars(),
+        measured,
+    )
+    own, remarks = ((), ()) if rollout_under_way else _of_entries(group, known)
+    case = group_case(group, known)
+    if isinstance(case, str):
+        blocked = wait_for(group.who, 'no change is possible yet', ' '.join((case, *remarks)))
         return Assessment(group.who, blocked, own)
-    case = Case(cohort, bars or Bars(), tuple(measured))
     weighed = weighing(case) if _may_tune(case, case.running) else None
-    advice = _advice(case, all_osds, custom_profiles, weighed)
+    advice = _advice(case, weighed)
     if isinstance(advice, Decision):
-        advice = replace(advice, because=' '.join((advice.because, *cohort.remarks)))
+        advice = replace(advice, because=' '.join((advice.because, *case.remarks)))
         return Assessment(group.who, advice, own, weighed)
     return Assessment(group.who, advice.decision, (advice, *own), weighed)
+
+
+def _of_entries(
+    group: GroupFacts, known: Circumstances
+) -> tuple[tuple[Recommendation, ...], tuple[str, ...]]:
+    """Recommendations for entries by themselves, and remarks on annexes to remove manually."""
+    found: list[Recommendation] = []
+    remarks: list[str] = []
+    for case in entry_cases(group, known):
+        redundant, standing = redundant_entry(case), case.standing(case.running)
+        advice: Union[Recommendation, Decision, None] = None
+        if redundant is not None:
+            advice = recommended(case, default_target(case), (redundant,))
+        elif AGAINST_OWN_ENTRIES & {o.name for o in standing}:
+            target = fixed(case, standing)
+            advice = target and changed(case, [o.reason for o in standing], target)
+        if isinstance(advice, Recommendation):
+            found.append(advice)
+        elif advice is not None and case.annex is not None:
+            remarks.append(advice.because)
+    return tuple(found), tuple(remarks)
 
 
 def _may_tune(case: Case, running: str) -> bool:
@@ -90,44 +100,26 @@ def _may_tune(case: Case, running: str) -> bool:
     return case.writer is not None and case.why_no_tuning is None and bool(case.effective(running))
 
 
-def _advice(
-    case: Case,
-    all_osds: Sequence[OsdFacts],
-    custom_profiles: Sequence[Profile],
-    weighed: Optional[Weighing],
-) -> Union[Recommendation, Decision]:
+def _advice(case: Case, weighed: Optional[Weighing]) -> Union[Recommendation, Decision]:
     target = fixed(case, case.objections) if case.objections else None
     if target is not None:
-        target = _settled(case, target)
-        against = [o.reason for o in case.objections]
-        return changed(case, all_osds, (*against, *_solved(case, target)), target)
-    gain = _gain(case, all_osds, custom_profiles, weighed)
-    if not isinstance(gain, Decision):
+        if _may_tune(case, target.options):
+            # What would be recommended to OSDs that run it: one change is enough.
+            chosen = weighing(case, target.options).chosen
+            target = target if chosen is None else target_of(case, chosen)
+        against = (*case.objections, *case.solved(case.running, target.options))
+        return changed(case, [o.reason for o in against], target)
+    gain = _gain(case, weighed)
+    if isinstance(gain, Recommendation):
         return gain
     if case.objections:
         return _not_fixed(case)
-    redundant = redundant_entry(case.cohort) if case.cohort.deciding_entries else None
-    if redundant is None:
-        return gain
-    return recommended(case, all_osds, default_target(case), (redundant,))
-
-
-def _solved(case: Case, target: Target) -> tuple[Reason, ...]:
-    """Objections under this workload that ``target`` settles."""
-    left = {o.name for o in case.under_workload(target.options)}
-    return tuple(o.reason for o in case.under_workload(case.running) if o.name not in left)
-
-
-def _settled(case: Case, target: Target) -> Target:
-    """``target``, or what would be recommended to OSDs that run it: one change is enough."""
-    if not _may_tune(case, target.options):
-        return target
-    chosen = weighing(case, target.options).chosen
-    return target if chosen is None else target_of(case, chosen.candidate)
+    redundant = redundant_entry(case) if case.deciding_entries else None
+    return gain if redundant is None else recommended(case, default_target(case), (redundant,))
 
 
 def _not_fixed(case: Case) -> Decision:
-    who, first = case.cohort.group.who, case.objections[0].reason.statement
+    who, first = case.group.who, case.objections[0].reason.statement
     if case.objections[0].name is Name.MISFIT:
         return Decision(
             who,
@@ -142,86 +134,76 @@ def _not_fixed(case: Case) -> Decision:
     )
 
 
-def _gain(
-    case: Case,
-    all_osds: Sequence[OsdFacts],
-    custom_profiles: Sequence[Profile],
-    weighed: Optional[Weighing],
-) -> Union[Recommendation, Decision]:
+def _gain(case: Case, weighed: Optional[Weighing]) -> Union[Recommendation, Decision]:
     """A better option string for the workload, or why none is known."""
-    winner, who = winner_for(case), case.cohort.group.who
-    if winner is not None:
-        return _by_experiment(case, all_osds, winner, custom_profiles)
+    if case.winner is not None:
+        return _by_experiment(case, case.winner)
     if case.writer is not None and case.why_no_tuning is not None:
-        return nothing(who, case.why_no_tuning.statement, case.limit)
+        return nothing(case.group.who, case.why_no_tuning.statement, case.limit)
     if weighed is None:
-        return why_nothing(case, custom_profiles)
+        return _nothing_known(case)
     if weighed.chosen is None:
-        return none_gains(case, weighed)
-    target = target_of(case, weighed.chosen.candidate)
-    solved = _solved(case, target) or (outweighed(weighed),)
-    return changed(case, all_osds, solved, target, weighed=weighed)
+        return _none_gains(case, weighed)
+    target = target_of(case, weighed.chosen)
+    solved = [o.reason for o in case.solved(case.running, target.options)]
+    return changed(case, solved or [outweighed(weighed)], target, weighed=weighed)
 
 
-def _by_experiment(
-    case: Case,
-    all_osds: Sequence[OsdFacts],
-    winner: MeasuredArm,
-    custom_profiles: Sequence[Profile],
-) -> Union[Recommendation, Decision]:
+def _by_experiment(case: Case, winner: MeasuredArm) -> Union[Recommendation, Decision]:
     """The winner of an experiment, regardless of the model."""
     if case.alike(winner.options, case.running):
-        return nothing(case.cohort.group.who, runs_winner(winner), case.limit)
-    own = (p for p in custom_profiles if case.alike(p.options, winner.options))
-    profile = recognize(winner.options, case.release) or next(own, None)
+        text = (
+            f'The running options won experiment {winner.experiment_id}, which measured a change '
+            f'of the {change_by(winner)}.'
+        )
+        return nothing(case.group.who, text, case.limit)
+    profile = recognize(winner.options, case.release) or _custom_profile(case, winner.options)
     target = Target(winner.options, profile, ())
-    return changed(case, all_osds, (reason_from(winner),), target, measured=True)
+    return changed(case, [reason_from(winner)], target, measured=True)
 
 
-def own_entries_advice(
-    group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
-) -> tuple[Recommendation, ...]:
-    """Recommendations for entries of single OSDs, one per running option string."""
-    return tuple(
-        advice
-        for cohort in own_entry_cohorts(group, orchestrated=orchestrated, shown_steps=shown_steps)
-        for advice in [_own_entry_advice(Case(cohort))]
-        if isinstance(advice, Recommendation)
+def _custom_profile(case: Case, options: str) -> Optional[Profile]:
+    return next((p for p in case.known.custom_profiles if case.alike(p.options, options)), None)
+
+
+def _none_gains(case: Case, weighed: Weighing) -> Decision:
+    """Why no candidate qualifies; names the best one only if it may gain enough."""
+    saved, bars = 'any resource', weighed.bars
+    if case.thread_share is not None:
+        saved = 'the space of RocksDB (none shortens flushes and syncs)'
+    elif case.reads:
+        saved = 'any resource besides the CPU time of writes (these clients also read)'
+    text = (
+        f'No option string considered ({len(weighed.weighed) - 1}) is certain to save '
+        f'{bars.min_gain:.0%} of {saved} at the cost of at most {bars.max_loss:.0%} of another.'
     )
+    best = weighed.best
+    main = None if best is None else best.main(weighed.resource, bars)
+    if best is not None and main is not None and main.ratio.value <= 1 - bars.min_gain:
+        text = f'{text} The best is {best.name}: {best.short}'
+    return nothing(case.group.who, text, case.limit, 'ceph rocksdb-tuner recommend --all')
 
 
-def _own_entry_advice(case: Case) -> Union[Recommendation, Decision, None]:
-    redundant = redundant_entry(case.cohort)
-    if redundant is not None:
-        return recommended(case, (), default_target(case), (redundant,))
-    standing = case.standing(case.running)
-    target = fixed(case, standing) if AGAINST_OWN_ENTRIES & {o.name for o in standing} else None
-    return None if target is None else changed(case, (), [o.reason for o in standing], target)
-
-
-def annex_advice(
-    group: GroupFacts,
-    all_osds: Sequence[OsdFacts],
-    *,
-    orchestrated: bool,
-    shown_steps: ShownSteps,
-) -> tuple[tuple[Recommendation, ...], tuple[str, ...]]:
-    """Recommend to remove annexes that equal the default of this release.
-
-    Also returns remarks on annexes that need manual removal.
-    """
-    found: list[Recommendation] = []
-    remarks: list[str] = []
-    for cohort in redundant_annex_cohorts(
-        group, orchestrated=orchestrated, shown_steps=shown_steps
-    ):
-        reason, who = redundant_annex_entry(cohort), cohort.deciding_entries[0]
-        others = [] if cohort.own_entries else other_affected_osds(who, cohort, all_osds)
-        if others:
-            remarks.append(by_hand(who, ANNEX, reason, others))
-            continue
-        case = Case(cohort)
-        advice = recommended(case, all_osds, default_target(case), (reason,))
-        assert isinstance(advice, Recommendation)
-        found.append(advice)
-    return tuple(found), tuple(remarks)
+def _nothing_known(case: Case) -> Decision:
+    """Why there is no objection to the running options."""
+    who, workload = case.group.who, case.group.workload
+    writer = writer_of(workload)
+    found = writer or workload
+    if found is None or found.workload_class is WorkloadClass.UNKNOWN:
+        because = 'A recommendation needs a workload that lasts.'
+        return wait_for(who, 'no workload has lasted long enough', because, _WORKLOAD)
+    name = found.workload_class.value
+    if writer is not None and case.writer is None:
+        because = (
+            f'It looks like {name}, with a confidence of {writer.confidence:.2f}; recommendations '
+            f'need {MIN_CONFIDENCE:.2f}.'
+        )
+        return wait_for(who, 'the workload is not clear enough', because, _WORKLOAD)
+    known, own = recognize(case.running, case.release), _custom_profile(case, case.running)
+    running = 'the running option string' if own is None else f'the custom profile {own.name}'
+    text = f'There is no known objection to {running} for {name}.'
+    if writer is None and found.workload_class in NO_ADVICE_FOR:
+        text = f'The workload is {name}, for which no option string is known to help.'
+    elif known is not None:
+        text = f'{known.title} suits {name} best among the known profiles.'
+    return nothing(who, text, case.limit)

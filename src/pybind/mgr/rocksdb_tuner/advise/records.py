@@ -215,8 +215,6 @@ class GroupFacts:
     workload: Optional[Workload]
     osds: tuple[OsdFacts, ...]
     limit: Annotated[Limit, 'Current bottleneck of the clients of the group.'] = UNKNOWN_LIMIT
-    #: Per OSD. Not reported by any daemon, so known only from an operator's override.
-    cores: Optional[int] = None
 
     @property
     def who(self) -> Annotated[str, 'Config mask of the group.']:

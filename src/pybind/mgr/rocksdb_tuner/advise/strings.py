@@ -9,13 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..options import checks, grammar, syntax
-from . import profiles
 
 _remembered = lru_cache(maxsize=1024)
 
 check = _remembered(checks.check)
-recognize = _remembered(profiles.recognize)
 safe_to_apply = _remembered(checks.safe_to_apply)
 same_meaning = _remembered(grammar.same_meaning)
 parse = _remembered(syntax.parse)
-suits = _remembered(profiles.suits)

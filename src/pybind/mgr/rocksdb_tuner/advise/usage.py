@@ -82,6 +82,9 @@ def _usages(options_from: str, options_to: str, asked: Situation) -> tuple[Usage
     before, after = trees(options_from, options_to, asked)
     if before is None or after is None:
         return ()
+    wal = [tree.wal.device_bytes.value for tree in (before, after)]
+    memory = [tree.memtables.bounded_bytes.value for tree in (before, after)]
+    target = before.memtables.memory_target_bytes
     found = {
         Resource.KV_SYNC: kv_sync_change(
             before.column_families,
@@ -91,8 +94,11 @@ def _usages(options_from: str, options_to: str, asked: Situation) -> tuple[Usage
         Resource.CORES: cpu_change(before, after),
         Resource.DB_DEVICE: _written(options_from, options_to, asked, before, after),
         Resource.DB_SPACE: _space(options_from, options_to, asked, before, after),
-        Resource.WAL_SPACE: _wal_space(asked, before, after),
-        Resource.MEMORY: _memory(before, after),
+        Resource.WAL_SPACE: _certain(wal[1] / wal[0]) if asked.devices.dedicated_wal else None,
+        # Including memtables, relative to `osd_memory_target`.
+        Resource.MEMORY: _certain(max(0.01, 1 + (memory[1] - memory[0]) / target))
+        if target
+        else None,
     }
     return tuple(Usage(resource, ratio) for resource, ratio in found.items() if ratio is not None)
 
@@ -183,49 +189,24 @@ def _space(
     after: TreeModel,
 ) -> Optional[Estimate]:
     """SST files, and WAL files if they are on the same device."""
-    data_bytes = situation.load.data_bytes
+    data_bytes, wal = situation.load.data_bytes, [t.wal.device_bytes.value for t in (before, after)]
     spaces = before.amplification.space, after.amplification.space
-    packed = _packing(options_from, options_to, situation)
-    if packed is None or spaces[0] is None or spaces[1] is None:
+    ratio = packing_in(situation, options_from, options_to)
+    if ratio is None or spaces[0] is None or spaces[1] is None:
         return None
+    reach = 1.0 if ratio == 1 else math.exp(_END * choice_thresholds().packing_deviation)
+    packed = Estimate(ratio / reach, ratio, ratio * reach)
     if data_bytes is None:
         # The shares of level 0 and the WAL are unknown; compression applies to all data.
-        return None if packed.value == 1 else packed
-    ratio = packed.value * spaces[1].value / spaces[0].value
+        return None if ratio == 1 else packed
+    stale = spaces[1].value / spaces[0].value
     # The error from level 0 and stale data is as large as their effect.
-    error = abs(math.log(spaces[1].value / spaces[0].value))
-    stale = ratio / packed.value
-    ends = (packed.low * stale / math.exp(error), ratio, packed.high * stale * math.exp(error))
+    error = math.exp(abs(math.log(stale)))
+    ends = (packed.low * stale / error, ratio * stale, packed.high * stale * error)
     if situation.devices.dedicated_wal:
         return Estimate(*ends)
-    wal_bytes = before.wal.device_bytes.value, after.wal.device_bytes.value
-    whole = data_bytes + wal_bytes[0]
-    return Estimate(*((data_bytes * part + wal_bytes[1]) / whole for part in ends))
-
-
-def _packing(options_from: str, options_to: str, situation: Situation) -> Optional[Estimate]:
-    """SST size of the same data under other compression."""
-    ratio = packing_in(situation, options_from, options_to)
-    if ratio is None or ratio == 1.0:
-        return None if ratio is None else _certain(ratio)
-    reach = math.exp(_END * choice_thresholds().packing_deviation)
-    return Estimate(ratio / reach, ratio, ratio * reach)
-
-
-def _wal_space(situation: Situation, before: TreeModel, after: TreeModel) -> Optional[Estimate]:
-    """Space on a dedicated WAL device."""
-    if not situation.devices.dedicated_wal:
-        return None
-    return _certain(after.wal.device_bytes.value / before.wal.device_bytes.value)
-
-
-def _memory(before: TreeModel, after: TreeModel) -> Optional[Estimate]:
-    """Memory including memtables, relative to `osd_memory_target`."""
-    target = before.memtables.memory_target_bytes
-    if not target:
-        return None
-    taken = [tree.memtables.bounded_bytes.value for tree in (before, after)]
-    return _certain(max(0.01, 1 + (taken[1] - taken[0]) / target))
+    whole = data_bytes + wal[0]
+    return Estimate(*((data_bytes * part + wal[1]) / whole for part in ends))
 
 
 def _certain(ratio: float) -> Estimate:

@@ -15,9 +15,8 @@ from enum import Enum
 from typing import Annotated, Optional
 
 from ..lsm.records import Estimate
-from ..notes import InPlace, Named
+from ..notes import Named
 from ..units import format_effect
-from .profiles import Profile
 from .records import Decision, Recommendation, Resource
 from .usage import Usage, at_most, choice_thresholds
 
@@ -65,8 +64,8 @@ def bars_of(limits: Mapping[str, float]) -> Bars:
 
 
 @dataclass(frozen=True)
-class OptionCandidate:
-    """A candidate option string."""
+class Weighed:
+    """A candidate option string, compared with the running options."""
 
     name: Annotated[str, 'Name of the profile, or "derived".']
     origin: Annotated[
@@ -76,22 +75,7 @@ class OptionCandidate:
         'for these OSDs.',
     ]
     options: Annotated[str, 'Option string.']
-    profile: Optional[Profile] = None
-
-    @property
-    def profile_name(
-        self,
-    ) -> Annotated[
-        Optional[str], Named('profile'), 'Name of the profile; null if it matches none.'
-    ]:
-        return None if self.profile is None else self.profile.name
-
-
-@dataclass(frozen=True)
-class Weighed:
-    """A candidate compared with the running options."""
-
-    candidate: Annotated[OptionCandidate, InPlace()]
+    profile: Annotated[Optional[str], 'Name of the profile; null if it matches none.'] = None
     infeasible: Annotated[
         tuple[str, ...], 'Why it is infeasible, in sentences; empty if it is feasible.'
     ] = ()
@@ -117,19 +101,13 @@ class Weighed:
 
     def gains(self, bars: Bars) -> tuple[Usage, ...]:
         """Resources of which it saves the required gain, with 80% probability."""
-        return tuple(
-            u
-            for u in self.usages
-            if u.resource not in bars.no_gain and at_most(u.ratio) <= 1 - bars.min_gain
-        )
+        counted = (u for u in self.usages if u.resource not in bars.no_gain)
+        return tuple(u for u in counted if at_most(u.ratio) <= 1 - bars.min_gain)
 
     def losses(self, bars: Bars) -> tuple[Usage, ...]:
         """Resources whose usage may increase by more than the allowed loss."""
-        return tuple(
-            u
-            for u in self.usages
-            if u.resource not in bars.plenty and at_most(u.ratio) > 1 + bars.max_loss
-        )
+        counted = (u for u in self.usages if u.resource not in bars.plenty)
+        return tuple(u for u in counted if at_most(u.ratio) > 1 + bars.max_loss)
 
     def qualifies(self, bars: Bars) -> bool:
         return (self.suits_better or bool(self.gains(bars))) and not self.losses(bars)
@@ -165,33 +143,35 @@ def weigh(
     weighed: Sequence[Weighed],
     resource: Optional[Resource],
     bars: Bars,
-    better: Optional[OptionCandidate] = None,
+    better: Optional[str] = None,
 ) -> Weighing:
     """Choose among candidates, which include the running options.
 
     ``better``: chosen if it qualifies, since it would be chosen in place of the best-tested one.
     """
-    feasible = [w for w in weighed if not w.infeasible and w.candidate.origin is not Origin.RUNNING]
+    feasible = [w for w in weighed if not w.infeasible and w.origin is not Origin.RUNNING]
     qualified = sorted(
-        (w for w in feasible if w.qualifies(bars)),
-        key=lambda w: _PREFERENCE.index(w.candidate.origin),
+        (w for w in feasible if w.qualifies(bars)), key=lambda w: _PREFERENCE.index(w.origin)
     )
-    chosen = next((w for w in qualified if w.candidate == better), next(iter(qualified), None))
-    best = min(feasible, key=lambda w: _main_value(w, resource, bars), default=None)
-    if best is not None and _main_value(best, resource, bars) >= 1:
-        best = None
-    explained = [
-        replace(w, short=_short(w, resource, bars, chosen)) if w in feasible else w for w in weighed
+    chosen = next((w for w in qualified if w.options == better), next(iter(qualified), None))
+    # The largest saving first.
+    savings = [
+        (main.ratio.value, n)
+        for n, w in enumerate(weighed)
+        if w in feasible
+        for main in [w.main(resource, bars)]
+        if main is not None and main.ratio.value < 1
     ]
-    chosen, best = (
-        None if found is None else explained[list(weighed).index(found)] for found in (chosen, best)
+    explained = tuple(
+        replace(w, short=_short(w, resource, bars, chosen)) if w in feasible else w for w in weighed
     )
-    return Weighing(resource, bars, tuple(explained), chosen, best)
-
-
-def _main_value(weighed: Weighed, resource: Optional[Resource], bars: Bars) -> float:
-    main = weighed.main(resource, bars)
-    return 1.0 if main is None else main.ratio.value
+    return Weighing(
+        resource,
+        bars,
+        explained,
+        None if chosen is None else explained[list(weighed).index(chosen)],
+        explained[min(savings)[1]] if savings else None,
+    )
 
 
 def _short(
@@ -210,8 +190,7 @@ def _short(
         unsure = ', and more cannot be ruled out' if worst.ratio.value <= 1 + bars.max_loss else ''
         return f'{_change(worst)}; a loss of {bars.max_loss:.0%} is allowed{unsure}.'
     assert chosen is not None
-    name = chosen.candidate.name
-    return f'It qualifies, but is not clearly better than {name}, which is better tested.'
+    return f'It qualifies, but is not clearly better than {chosen.name}, which is better tested.'
 
 
 def _change(usage: Usage) -> str:

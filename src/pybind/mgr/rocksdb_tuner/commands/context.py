@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Optional
 
-from ..advise.cohort import first_remove
 from ..advise.custom_profiles import CustomProfiles
+from ..advise.facts import first_remove
 from ..advise.records import OsdFacts, Recommendation
 from ..mgr.protocols import CommandError
 from ..operations.phases import OperationRefused

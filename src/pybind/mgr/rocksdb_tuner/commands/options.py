@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Optional
 
 from ..advise.custom_profiles import decode_custom_profile
-from ..advise.profiles import Profile, UnknownProfileError
 from ..advise.whatif.compare import compare, sides, subjects
 from ..advise.whatif.derive import derive
 from ..advise.whatif.overrides import read_overrides
 from ..advise.whatif.situation import Situation, find_situation
 from ..advise.whatif.tree import tree
-from ..options.verdict import BadQuestionError, all_options, find_option, judge_for
+from ..options.verdict import all_options, find_option, judge_for
 from .command import Answer, shown
 from .context import Context, osd_number
 
@@ -65,7 +62,7 @@ def profile_ls(context: Context) -> Answer:
 
 
 def profile_show(context: Context, name: str) -> Answer:
-    return shown('profile-show', _profile(context, name))
+    return shown('profile-show', context.profiles.get(name))
 
 
 def profile_diff(
@@ -76,8 +73,9 @@ def profile_diff(
     release: Optional[str] = None,
 ) -> Answer:
     osd_id = None if osd is None else osd_number(osd)
-    find = partial(_profile, context)
-    compared = compare(*sides(context.snapshot.osds, find, name, other, osd_id, release))
+    compared = compare(
+        *sides(context.snapshot.osds, context.profiles.get, name, other, osd_id, release)
+    )
     return shown('profile-diff', compared)
 
 
@@ -95,10 +93,3 @@ def profile_add(context: Context, inbuf: Optional[str] = None) -> Answer:
 def profile_rm(context: Context, name: str) -> Answer:
     context.tuner.submit(lambda: context.profiles.remove(name))
     return shown('profile-ls', context.profiles.everything())
-
-
-def _profile(context: Context, name: str) -> Profile:
-    try:
-        return context.profiles.get(name)
-    except UnknownProfileError as error:
-        raise BadQuestionError(errno.ENOENT, str(error)) from None

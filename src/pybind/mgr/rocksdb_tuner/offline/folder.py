@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional
 
-from ..advise.cohort import name_osds
+from ..advise.facts import name_osds
 from ..collection.records import Collection
 from ..collection.report import UnreadableError
 from ..mgr.parse import parse_alerting_osds, parse_cluster_map, parse_config_dump

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Mapping, Optional
 
 from ..advise.facts import osd_options, release_of_osd, settings_in_force
-from ..advise.no_change import LASTING_S
+from ..advise.memory import LASTING_S
 from ..advise.records import OsdFacts
 from ..collection.records import Collection, OsdCollection
 from ..deep.reader import OsdDeepStats

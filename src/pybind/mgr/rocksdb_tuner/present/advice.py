@@ -399,10 +399,10 @@ def _group(assessment: Assessment) -> str:
     if weighing is None:
         return sections(conclusion, 'No candidates were compared.')
     bars, goal = weighing.bars, weighing.shown_resource
-    others = [w for w in weighing.weighed if w.candidate.origin is not Origin.RUNNING]
+    others = [w for w in weighing.weighed if w.origin is not Origin.RUNNING]
     feasible = [w for w in others if not w.infeasible]
     columns: Sequence[Column[Weighed]] = (
-        Column('CANDIDATE', 'candidate.name'),
+        Column('CANDIDATE', 'name'),
         Column('GAIN', lambda w: _gain(w, goal), 'r'),
         Column('WORST LOSS', lambda w: _worst(w, goal, bars)[0], 'r'),
         Column('OF', lambda w: _worst(w, goal, bars)[1]),
@@ -418,7 +418,7 @@ def _group(assessment: Assessment) -> str:
         titled(
             'Not chosen',
             bullets(
-                f'{w.candidate.name}: {reason}'
+                f'{w.name}: {reason}'
                 for w in others
                 for reason in w.infeasible or filter(None, (w.short,))
             ),
@@ -430,7 +430,7 @@ def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> Iterable[str]:
     """Use of resources that does not count as a loss."""
     for resource in sorted(bars.plenty):
         costs = ', '.join(
-            f'{w.candidate.name} {format_change(100 * (ratio.value - 1))}'
+            f'{w.name} {format_change(100 * (ratio.value - 1))}'
             for w in feasible
             for ratio in [w.of(resource)]
             if ratio is not None and at_most(ratio) > 1 + bars.max_loss

@@ -1,7 +1,7 @@
 """Starts rollouts without being asked, the same way as `apply`: auto-apply, and ``--adopt``.
 
 An experiment's winner also becomes a custom profile. Its recommendation follows from the history
-(`advise/experimented.py`).
+(`advise/case.py`).
 """
 
 from __future__ import annotations

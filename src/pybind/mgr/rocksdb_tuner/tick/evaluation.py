@@ -10,7 +10,7 @@ from ..advise.conditions import SetupFindings
 from ..advise.conditions.hold import HoldState, hold, raised, since
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.facts import osd_options, settings_in_force
-from ..advise.no_change import WorkloadMemory
+from ..advise.memory import WorkloadMemory
 from ..advise.records import OsdFacts, OsdOptions, Setting
 from ..collection.records import Collection, ModuleState, OsdCollection
 from ..evaluate import ADVISING, Conclusions, conclude, unknown_manager

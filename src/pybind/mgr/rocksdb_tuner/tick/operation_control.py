@@ -9,8 +9,8 @@ import errno
 from collections.abc import Iterable
 from typing import Any, Callable, Mapping, Optional
 
-from ..advise.cohort import why_unstartable
 from ..advise.compaction import CAMPAIGN
+from ..advise.facts import why_unstartable
 from ..advise.proposal import change_request
 from ..advise.records import Recommendation
 from ..advise.strings import same_meaning

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import AbstractSet, Mapping, Optional
 
-from ..cohort import name_osds
+from ..facts import name_osds
 from ..records import Finding, OsdFacts, Severity
 from . import load, options  # noqa: F401 - their conditions
 from .declaration import ClusterFacts, Condition, conditions, present_needs

@@ -20,8 +20,7 @@ from ...options.wal import DEFAULT_BOUND_BYTES, left_of_target
 from ...plan.records import ANNEX, OPTION
 from ...shell import quoted
 from ...store.codec import OMITTABLE, decode
-from ..cohort import name_osds
-from ..facts import next_start, release_of_osd
+from ..facts import name_osds, next_start, release_of_osd
 from ..objections import METADATA
 from ..records import Finding, FindingEvidence, GroupFacts, NextStart, OsdFacts, Severity
 from ..strings import check

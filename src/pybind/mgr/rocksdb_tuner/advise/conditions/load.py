@@ -10,8 +10,7 @@ from typing import Optional
 from ...observe.details import Details
 from ...options.catalogue import NO_COMPRESSION
 from ...units import format_duration, format_span
-from ..cohort import name_osds
-from ..facts import COMPACT_ON_DELETION, release_of_osd
+from ..facts import COMPACT_ON_DELETION, name_osds, release_of_osd
 from ..limit import DATA_FLUSH, DISK_FLUSH, FLUSH, SYNC
 from ..records import FindingEvidence, OsdFacts, Resource
 from .declaration import (

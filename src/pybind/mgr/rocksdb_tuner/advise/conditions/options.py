@@ -23,11 +23,10 @@ from ...options.wal import (
 from ...plan.commands import restart_command
 from ...plan.entries import UnknownMaskError, deciding_entry, is_for_a_class, is_own_entry, reaches
 from ...plan.records import ANNEX, OPTION
-from ..cohort import name_osds
-from ..facts import redundant_annex, release_of_osd
-from ..profiles import Profile
+from ..facts import name_osds, redundant_annex, release_of_osd
+from ..profiles import Profile, recognize
 from ..records import FindingEvidence, OsdFacts, Severity
-from ..strings import check, recognize, same_meaning
+from ..strings import check, same_meaning
 from ..whatif.compare import hardware_of_osd
 from .declaration import (
     At,

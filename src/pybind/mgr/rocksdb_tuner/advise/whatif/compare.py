@@ -161,10 +161,6 @@ def _parsed(side: Side, version: str) -> OptionSet:
         ) from None
 
 
-#: For an OSD with the column family "default" only.
-_UNSHARDED = (OptionSet(()),)
-
-
 def subjects(
     osds: Sequence[OsdFacts],
     *,
@@ -206,15 +202,13 @@ def _chosen(
         raise BadQuestionError(errno.EINVAL, 'name an OSD or a device class, not both')
     if osd_id is not None:
         return [osd_by_id(osds, osd_id)]
-    if device_class is None:
-        return osds
-    chosen = [facts for facts in osds if facts.info.device_class == device_class]
-    if not chosen:
-        classes = sorted({f.info.device_class for f in osds if f.info.device_class})
+    chosen = [f for f in osds if device_class in (None, f.info.device_class)]
+    if device_class is not None and not chosen:
+        classes = ', '.join(sorted({f.info.device_class for f in osds if f.info.device_class}))
         raise BadQuestionError(
             errno.ENOENT,
             f'no OSD has the device class "{device_class}"; device classes: '
-            f'{", ".join(classes) or "none yet"}',
+            f'{classes or "none yet"}',
         )
     return chosen
 
@@ -241,19 +235,19 @@ def _by_release_and_annex(
 
 def hardware_of_osd(facts: Optional[OsdFacts], overrides: Overrides = NO_OVERRIDES) -> Hardware:
     """Hardware of an OSD, or of none, with an operator's overrides."""
-    settings = (facts.settings if facts else None) or {}
-    devices = devices_of(facts, overrides)
-    unsharded = facts is not None and facts.sharded is False
-    families: Optional[tuple[OptionSet, ...]] = _UNSHARDED if unsharded else None
+    settings, devices = (facts and facts.settings) or {}, devices_of(facts, overrides)
+    families: Optional[tuple[OptionSet, ...]] = None
     if overrides.columns is not None:
         families = tuple(c.options for c in overrides.columns for _shard in range(c.shards))
+    elif facts is not None and facts.sharded is False:
+        # The column family "default" only.
+        families = (OptionSet(()),)
+    set_names = (name for name in RELATED_OPTIONS if name in settings)
     return Hardware(
         cores=overrides.cores,
         memory_target_bytes=memory_target_of(facts, overrides),
         wal_device_bytes=devices.wal_bytes,
         db_device_bytes=devices.db_bytes,
         families=families,
-        related_options=tuple(
-            (name, settings[name].value) for name in RELATED_OPTIONS if name in settings
-        ),
+        related_options=tuple((name, settings[name].value) for name in set_names),
     )

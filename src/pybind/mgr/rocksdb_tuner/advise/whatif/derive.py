@@ -40,24 +40,19 @@ _TRIGGER = 8
 _JOBS = 4
 
 
-def keeps_default(situation: Situation) -> bool:
+def _keeps_default(situation: Situation) -> bool:
     """Whether the OSDs have too few cores for smaller memtables than those of their default."""
-    own = defaults(situation.release)
+    own = _defaults(situation.release)
     return few_cores(situation.cores) and own.write_buffer_bytes > _MEMTABLE_BYTES
 
 
-def wal_bound_bytes(situation: Situation) -> int:
-    """The largest WAL limit that fits the devices, at most the published one.
+def wal(situation: Situation) -> tuple[int, str, str]:
+    """The largest WAL limit that fits the devices, at most the published one; reason, source.
 
     Less memory than for it is no reason for a smaller one: every default has it, and the finding
     memory-target-small names the remedy.
     """
-    return wal(situation)[0]
-
-
-def wal(situation: Situation) -> tuple[int, str, str]:
-    """The WAL limit with its reason and source."""
-    devices, few = situation.devices, keeps_default(situation)
+    devices, few = situation.devices, _keeps_default(situation)
     per_limit = device_bytes_per_limit(4 if few else 64)
     bounds = [(WAL_BYTES, 'usual')]
     allocation = calibration().quantities['wal_device_bytes'].around(per_limit).high
@@ -77,7 +72,7 @@ def wal(situation: Situation) -> tuple[int, str, str]:
         allocation=allocation,
     )
     # A power of two keeps derived values even.
-    even = max(LEAST_LIMIT_BYTES, power_of_two(size + 1) // 2)
+    even = max(LEAST_LIMIT_BYTES, _power_of_two(size + 1) // 2)
     return even, why if even >= size else f'{why} Rounded down to a power of two.', source
 
 
@@ -88,11 +83,11 @@ def _why(name: str, **fill: object) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=32)
-def defaults(release: KnownRelease) -> TreeOptions:
+def _defaults(release: KnownRelease) -> TreeOptions:
     return tree_options(parse(release.default_options), release.rocksdb_version)
 
 
-def power_of_two(number: int) -> int:
+def _power_of_two(number: int) -> int:
     """The smallest power of two that is at least ``number``."""
     return 1 << max(0, number - 1).bit_length()
 
@@ -128,7 +123,7 @@ class Derivation:
 
 def derive(situation: Situation) -> Derivation:
     """Derive options that pass `options.checks.safe_to_apply` for the release."""
-    choices = _like_default(situation) if keeps_default(situation) else _tuned(situation)
+    choices = _like_default(situation) if _keeps_default(situation) else _tuned(situation)
     option_set = OptionSet(tuple((c.option, c.value) for c in choices))
     text = format(option_set)
     equal = recognize(text, situation.release)
@@ -147,27 +142,21 @@ def derive(situation: Situation) -> Derivation:
 
 def _like_default(situation: Situation) -> tuple[Choice, ...]:
     """The release's default, which tuned profiles do not beat with few cores, scaled to the WAL."""
-    wal_bytes, wal_why, wal_source = wal(situation)
-    release = situation.release
-    shape = defaults(release)
+    wal_bytes, *wal_why = wal(situation)
+    release, shape = situation.release, _defaults(situation.release)
     size = wal_bytes // shape.max_write_buffer_number
     sizes = {'write_buffer_size': str(size), 'max_total_wal_size': str(wal_bytes)}
     if size * shape.level0_trigger < shape.level_base_bytes:
         # Else level 1 alone could take more than a small device.
         sizes['max_bytes_for_level_base'] = str(size * shape.level0_trigger)
-    cores = format_plural(situation.cores or 0, 'core')
     scaled = '' if wal_bytes == WAL_BYTES else ', scaled down with the WAL'
-
-    def choice(name: str, value: str) -> Choice:
-        if name == 'max_total_wal_size':
-            return Choice(name, value, wal_why, wal_source)
-        of_size = scaled if name in sizes else ''
-        why = _why('few-cores', label=release.label, scaled=of_size, cores=cores)
-        return Choice(name, value, *why)
-
+    fill = {'label': release.label, 'cores': format_plural(situation.cores or 0, 'core')}
+    options = parse(release.default_options).replaced(sizes).items
     return tuple(
-        choice(name, value)
-        for name, value in parse(release.default_options).replaced(sizes).items
+        Choice(name, value, *wal_why)
+        if name == 'max_total_wal_size'
+        else Choice(name, value, *_why('few-cores', scaled=scaled if name in sizes else '', **fill))
+        for name, value in options
         if not catalogue().is_without_effect(name, release.rocksdb_version)
     )
 
@@ -180,7 +169,7 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
     size = max(MIB, _MEMTABLE_BYTES // scale)
     merge = max(1, _MERGE * _MEMTABLE_BYTES // scale // size)
     level0_bytes = merge * size * _TRIGGER
-    base_bytes = power_of_two(level0_bytes)
+    base_bytes = _power_of_two(level0_bytes)
     jobs = min(situation.cores or _JOBS, _JOBS)
     fill = {
         'size': size,

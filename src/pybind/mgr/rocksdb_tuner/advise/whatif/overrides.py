@@ -23,8 +23,6 @@ _SIZE = re.compile(r'(\d{1,20}(?:\.\d{1,9})?) ?([kmgtp]?)(?:i?b)?', re.ASCII | r
 _FACTORS = {'': 1, 'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40, 'p': 1 << 50}
 _MOST_CORES = 1024
 _MOST = '1024P'
-#: Ceph refuses less for `osd_memory_target`.
-_LEAST_MEMORY = '896M'
 
 
 @dataclass(frozen=True)
@@ -49,51 +47,47 @@ class Overrides:
 NO_OVERRIDES = Overrides()
 
 
+#: Field, minimum and maximum by argument.
+_SIZES = {
+    'db_size': ('db_bytes', '0', _MOST),
+    'wal_size': ('wal_bytes', '0', _MOST),
+    #: Ceph refuses less for `osd_memory_target`.
+    'memory': ('memory_bytes', '896M', _MOST),
+    'data': ('data_bytes', '1', _MOST),
+    'ingest': ('wal_bytes_per_s', '1', '1T'),
+    'key_size': ('bytes_per_key', '1', '1G'),
+}
+
+
 def read_overrides(
     *,
     workload: Optional[WorkloadClass] = None,
     cores: Optional[int] = None,
-    db_size: Optional[str] = None,
-    wal_size: Optional[str] = None,
-    memory: Optional[str] = None,
-    data: Optional[str] = None,
-    ingest: Optional[str] = None,
-    key_size: Optional[str] = None,
     cfs: Optional[str] = None,
+    **sizes: Optional[str],
 ) -> Overrides:
     """Parse command arguments.
 
-    Sizes are bytes with or without a suffix ("60G" is 60 GiB). Raises BadQuestionError (EINVAL)
+    ``sizes`` are bytes with or without a suffix ("60G" is 60 GiB). Raises BadQuestionError (EINVAL)
     with the argument, the error and a valid example.
     """
     if cores is not None and not 1 <= cores <= _MOST_CORES:
-        raise BadQuestionError(
-            errno.EINVAL, f'cores must be 1 to {_MOST_CORES} for one OSD, not {cores}'
-        )
-    return Overrides(
-        workload=workload,
-        cores=cores,
-        db_bytes=_size('db-size', db_size, '0'),
-        wal_bytes=_size('wal-size', wal_size, '0'),
-        memory_bytes=_size('memory', memory, _LEAST_MEMORY),
-        data_bytes=_size('data', data, '1'),
-        wal_bytes_per_s=_size('ingest', ingest, '1', '1T'),
-        bytes_per_key=_size('key-size', key_size, '1', '1G'),
-        columns=None if cfs is None else _columns(cfs),
-    )
+        raise _invalid(f'cores must be 1 to {_MOST_CORES} for one OSD, not {cores}')
+    found = {}
+    for name, text in sizes.items():
+        field, least, most = _SIZES[name]
+        size, shown = None if text is None else _bytes(text), name.replace('_', '-')
+        if text is not None and size is None:
+            raise _invalid(f'{shown}: "{text}" is not a size: use bytes, or a suffix as in "60G"')
+        if size is not None and not (_bytes(least) or 0) <= size <= (_bytes(most) or 0):
+            raise _invalid(f'{shown} must be {least} to {most}, not "{text}"')
+        found[field] = size
+    columns = None if cfs is None else _columns(cfs)
+    return Overrides(workload=workload, cores=cores, columns=columns, **found)
 
 
-def _size(name: str, text: Optional[str], least: str, most: str = _MOST) -> Optional[int]:
-    if text is None:
-        return None
-    size = _bytes(text)
-    if size is None:
-        raise BadQuestionError(
-            errno.EINVAL, f'{name}: "{text}" is not a size: use bytes, or a suffix as in "60G"'
-        )
-    if not (_bytes(least) or 0) <= size <= (_bytes(most) or 0):
-        raise BadQuestionError(errno.EINVAL, f'{name} must be {least} to {most}, not "{text}"')
-    return size
+def _invalid(message: str) -> BadQuestionError:
+    return BadQuestionError(errno.EINVAL, message)
 
 
 def _bytes(text: str) -> Optional[int]:
@@ -105,7 +99,7 @@ def _columns(text: str) -> tuple[Column, ...]:
     try:
         return columns(text)
     except (ShardingSyntaxError, OptionSyntaxError) as error:
-        raise BadQuestionError(errno.EINVAL, f'cfs: {error}') from None
+        raise _invalid(f'cfs: {error}') from None
 
 
 _UNSHARDED = columns('')

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Annotated, Any, Mapping, Optional
 
+from ...knowledge import loader
 from ...lsm.amplification import LOG_ENTRIES
 from ...lsm.calibration import calibration, workload_of_class
 from ...lsm.model import Measured, TreeInputs, working_set
@@ -19,8 +20,7 @@ from ...options.syntax import Column, columns
 from ...options.verdict import BadQuestionError, find_release, releases_to_judge
 from ...units import natural
 from ...workload.records import WorkloadClass, limit_thresholds
-from ..cohort import name_osds
-from ..facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
+from ..facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, name_osds, release_of_osd
 from ..records import OsdFacts, Setting
 from ..strings import parse
 from .overrides import NO_OVERRIDES, KnownColumns, Overrides, column_families
@@ -140,17 +140,9 @@ def osd_by_id(osds: Sequence[OsdFacts], osd_id: int) -> OsdFacts:
 
 def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERRIDES) -> Situation:
     """A hypothetical OSD of this release with overrides."""
+    devices, label = devices_of(None, overrides), release.label
     measured, about_workload = _workload(overrides.workload)
-    devices = devices_of(None, overrides)
-    common = [f'No OSD was named: a hypothetical OSD of {release.label} is assumed.']
-    if devices.dedicated_db is None and devices.dedicated_wal is None:
-        common.append('No DB or WAL device is known; use --db-size and --wal-size, or --osd.')
-    by_default = f'Its column families are assumed to be the default of {release.label}.'
-    of_model = [*([by_default] if overrides.columns is None else []), about_workload]
-    if overrides.memory_bytes is None:
-        of_model.append(
-            'osd_memory_target is assumed to be 4 GiB, its default; use --memory to set it.'
-        )
+    known_device = devices.dedicated_db is not None or devices.dedicated_wal is not None
     return Situation(
         release=release,
         workload=overrides.workload,
@@ -159,8 +151,22 @@ def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERR
         cores=overrides.cores,
         own_columns=overrides.columns,
         load=_load(Load(workload=measured), overrides),
-        assumptions=Assumptions(tuple(common), tuple(of_model), _about_cores(overrides)),
+        assumptions=Assumptions(
+            (*_assume('no-osd', label=label), *_assume('no-devices', unless=known_device)),
+            (
+                *_assume('default-columns', unless=overrides.columns is not None, label=label),
+                *about_workload,
+                *_assume('default-memory', unless=overrides.memory_bytes is not None),
+            ),
+            _assume('unknown-cores', unless=overrides.cores is not None),
+        ),
     )
+
+
+def _assume(which: str, *, unless: bool = False, **fill: object) -> tuple[str, ...]:
+    """An assumption of ``knowledge/derivation.json``; none if it is known."""
+    text = loader.load('derivation')['assumptions'][which]
+    return () if unless else (text.format_map(fill),)
 
 
 def situation_of_osd(
@@ -171,25 +177,18 @@ def situation_of_osd(
     own = facts.workload.workload_class if facts.workload else None
     chosen = overrides.workload or own
     measured, about_workload = _workload(chosen)
-    of_model: list[str] = []
     data_bytes = None
     if signals and signals.db_used_bytes is not None and overrides.data_bytes is None:
         data_bytes = float(signals.db_used_bytes + (signals.slow_used_bytes or 0))
-        of_model.append(
-            'All that BlueFS uses is assumed to be SST files; the share of the WAL is unknown.'
-        )
-    target = memory_target_of(facts, overrides)
-    if target is None:
-        of_model.append('osd_memory_target is not known yet and assumed to be 4 GiB, its default.')
-    known = column_families(facts)
-    about_columns = _about_columns_of(facts, release, overrides, known)
+    target, known = memory_target_of(facts, overrides), column_families(facts)
+    round_ms = signals.kv_sync_ms if signals else None
     load = Load(
         workload=measured,
         wal_bytes_per_s=signals.wal_bytes_per_s if signals else None,
         data_bytes=data_bytes,
         log_entries=_log_entries(settings),
         write_bytes=_write_bytes(facts) if chosen is own else None,
-        thread_waits=_thread_waits(facts),
+        thread_waits=round_ms is not None and round_ms >= limit_thresholds().slow_round_ms,
     )
     situation = Situation(
         release=release,
@@ -203,7 +202,14 @@ def situation_of_osd(
         osd_id=facts.info.osd_id,
         annex=facts.options.kept_annex if facts.options else '',
         assumptions=Assumptions(
-            (), (*of_model, *about_columns, about_workload), _about_cores(overrides)
+            (),
+            (
+                *_assume('bluefs-usage', unless=data_bytes is None),
+                *_assume('unknown-memory', unless=target is not None),
+                *(() if overrides.columns else _about_columns_of(facts, release, known)),
+                *about_workload,
+            ),
+            _assume('unknown-cores', unless=overrides.cores is not None),
         ),
     )
     # Measurements are not for another workload or database than the overrides.
@@ -217,11 +223,6 @@ def _write_bytes(facts: OsdFacts) -> Optional[float]:
     return None if not mean or mean < 1 else float(2 ** round(math.log2(mean)))
 
 
-def _thread_waits(facts: OsdFacts) -> bool:
-    round_ms = facts.signals.kv_sync_ms if facts.signals else None
-    return round_ms is not None and round_ms >= limit_thresholds().slow_round_ms
-
-
 def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
     """Fit the number of written objects to the measured write amplification."""
     signals, options = facts.signals, facts.options
@@ -232,12 +233,9 @@ def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
     window_s = _rounded(signals.db_write_amp_window_s, 1)
     if written is None or window_s is None:
         return situation
-    load = replace(
-        situation.load,
-        wal_bytes_per_s=_rounded(situation.load.wal_bytes_per_s, 1),
-        data_bytes=_rounded(situation.load.data_bytes, 2),
-    )
-    asked = replace(situation, load=load, assumptions=Assumptions())
+    load, rate = situation.load, _rounded(situation.load.wal_bytes_per_s, 1)
+    rounded = replace(load, wal_bytes_per_s=rate, data_bytes=_rounded(load.data_bytes, 2))
+    asked = replace(situation, load=rounded, assumptions=Assumptions())
     try:
         found = working_set(asked.tree_inputs(options.running), Measured(written, window_s))
     except ValueError:
@@ -245,7 +243,7 @@ def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
         return situation
     if found is None:
         return situation
-    load = replace(situation.load, written_ratio=found.written_ratio)
+    load = replace(load, written_ratio=found.written_ratio)
     if found.objects is not None:
         load = replace(load, objects=found.objects.value, log_entries=found.log_entries)
     return replace(situation, objects=found.objects, load=load)
@@ -317,41 +315,25 @@ def _log_entries(settings: Mapping[str, Setting]) -> Optional[float]:
 
 
 def _about_columns_of(
-    facts: OsdFacts, release: KnownRelease, overrides: Overrides, known: KnownColumns
+    facts: OsdFacts, release: KnownRelease, known: KnownColumns
 ) -> tuple[str, ...]:
-    if overrides.columns is not None or (known.columns is not None and known.made_by is None):
-        return ()
-    taken = 'column families are assumed to be the default of'
     if known.made_by is not None:
-        unknown = 'Its sharding is unknown: its' if facts.sharded is None else 'Its'
-        tool = '"ceph-bluestore-tool show-sharding" shows them'
-        return (f'{unknown} {taken} {known.made_by.label}, which created it; {tool}.',)
-    made = facts.info.created_version
+        its = 'Its sharding is unknown: its' if facts.sharded is None else 'Its'
+        return _assume('made-by', its=its, label=known.made_by.label)
+    made, unknown = facts.info.created_version, 'The release that created it is unknown'
     if made is not None:
         unknown = f'It was created by {made}, whose default is unknown'
     elif facts.sharded is None:
         unknown = 'Neither its sharding nor the release that created it is known'
-    else:
-        unknown = 'The release that created it is unknown'
-    return (f'{unknown}: its {taken} {release.label}.',)
+    reported = known.columns is not None
+    return _assume('made-by-unknown', unless=reported, unknown=unknown, label=release.label)
 
 
-def _workload(workload: Optional[WorkloadClass]) -> tuple[Optional[str], str]:
+def _workload(workload: Optional[WorkloadClass]) -> tuple[Optional[str], tuple[str, ...]]:
     """The measured workload that represents this class, and the assumption in it."""
     measured = None if workload is None else workload_of_class(workload.value)
     if measured is not None:
-        return measured, (
-            'The shares of the column families and of lasting writes are as measured with '
-            f'{measured}.'
-        )
+        return measured, _assume('measured', measured=measured)
     name = 'unknown' if workload is None else f'{workload.value}, which was not measured'
-    classes = [c for known in calibration().workloads.values() for c in known.classes]
-    return None, (
-        f'The workload is {name}: results that depend on it are unknown. Use --workload with a '
-        f'measured class: {", ".join(classes)}.'
-    )
-
-
-def _about_cores(overrides: Overrides) -> tuple[str, ...]:
-    unknown = 'The number of cores of the OSD is unknown; use --cores to set it.'
-    return () if overrides.cores else (unknown,)
+    classes = ', '.join(c for known in calibration().workloads.values() for c in known.classes)
+    return None, _assume('unmeasured', name=name, classes=classes)

@@ -12,10 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Optional
 
-from ...lsm.levels import (
-    NotModeledError,
-    options_of,
-)
+from ...lsm.levels import NotModeledError, options_of
 from ...lsm.model import amplification_of, model, packing
 from ...lsm.records import Amplification, Estimate, TreeModel
 from ...notes import InPlace

@@ -7,7 +7,8 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.cohort import Cohort, annex_for, group_cohort
+from rocksdb_tuner.advise.case import Case, Circumstances, group_case
+from rocksdb_tuner.advise.choice import annex_for
 from rocksdb_tuner.advise.compaction import compaction_advice
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.facts import release_of_osd
@@ -19,7 +20,6 @@ from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.options.grammar import in_force, same_meaning
-from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -51,10 +51,10 @@ def only(assessment: Assessment) -> Recommendation:
     return found
 
 
-def cohort(**options: object) -> Cohort:
+def cohort(**options: object) -> Case:
     members = osds(**options)
-    found = group_cohort(group(*members), members, True, ShownSteps())
-    assert isinstance(found, Cohort)
+    found = group_case(group(*members), Circumstances(members))
+    assert isinstance(found, Case)
     return found
 
 

@@ -8,18 +8,16 @@ from typing import Any, Mapping, Optional
 import pytest
 
 from rocksdb_tuner.advise.candidates import weighing
-from rocksdb_tuner.advise.case import Case
+from rocksdb_tuner.advise.case import Case, Circumstances, group_case
 from rocksdb_tuner.advise.choice import default_target, fixed, target_of
-from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, OsdFacts, Reason, Resource
-from rocksdb_tuner.advise.weighing import OptionCandidate, Origin
+from rocksdb_tuner.advise.weighing import Origin, Weighed
 from rocksdb_tuner.lsm.model import Measured, TreeInputs, WorkingSet, working_set
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import KnownRelease, release_of
-from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from .builders import PACIFIC, entry, facts, group, osd_info, workload
@@ -52,14 +50,13 @@ def osd(
 def case(
     *osds: OsdFacts,
     does: Optional[Workload] = None,
-    cores: Optional[int] = None,
     limit: Optional[Limit] = None,
+    **known: Any,
 ) -> Case:
-    known = group(*osds, does=does)
-    known = replace(known, cores=cores, limit=limit or known.limit)
-    cohort = group_cohort(known, osds, True, ShownSteps())
-    assert isinstance(cohort, Cohort)
-    return Case(cohort)
+    members = group(*osds, does=does)
+    found = group_case(replace(members, limit=limit or members.limit), Circumstances(osds, **known))
+    assert isinstance(found, Case)
+    return found
 
 
 def release(version: str) -> KnownRelease:
@@ -204,13 +201,11 @@ def test_superseded_set_is_replaced_by_what_fits() -> None:
 
 def test_candidate_has_the_reasons_for_its_origin() -> None:
     here = case(osd(), does=workload(RBD))
-    derived = OptionCandidate('derived', Origin.DERIVED, D.options)
+    derived = Weighed('derived', Origin.DERIVED, D.options)
     assert target_of(here, derived).reasons[0].statement.startswith('No published profile fits')
-    known = OptionCandidate(LZ4.name, Origin.SUCCESSOR, LZ4.options, LZ4)
+    known = Weighed(LZ4.name, Origin.SUCCESSOR, LZ4.options, LZ4.name)
     assert [r.source for r in target_of(here, known).reasons] == [LZ4.source]
     assert target_of(case(osd()), known).reasons == ()
-    unsuited = OptionCandidate(LZ4.name, Origin.SUCCESSOR, LZ4.options, D)
-    assert target_of(case(osd(release='reef', version='18.2.7'), does=workload(RGW)), unsuited)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +243,7 @@ def test_warnings_are_fixed_with_the_values_of_the_release(
 
 
 def test_unreadable_string_stays() -> None:
-    unread = Case(replace(case(osd()).cohort, running='write_buffer_size'))
+    unread = replace(case(osd()), running='write_buffer_size')
     assert fixed(unread, [objection('ttl')]) is None
 
 

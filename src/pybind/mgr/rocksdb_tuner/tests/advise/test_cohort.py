@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from rocksdb_tuner.advise.cohort import own_entry_cohorts
+from rocksdb_tuner.advise.case import Circumstances, entry_cases
 from rocksdb_tuner.advise.records import OsdFacts
-from rocksdb_tuner.plan.commands import ShownSteps
 
 from .builders import entry, facts, group, osd_info
 
@@ -23,10 +22,8 @@ def own(osd_id: int = 0, text: str = LZ4, **options: Any) -> OsdFacts:
 
 
 def found(*osds: OsdFacts) -> list[tuple[str, tuple[str, ...]]]:
-    shown = ShownSteps()
-    cohorts = own_entry_cohorts(group(*osds), orchestrated=True, shown_steps=shown)
-    assert all(c.own_entries and c.orchestrated and not c.is_everything for c in cohorts)
-    assert all(c.shown_steps is shown and c.remarks == () for c in cohorts)
+    cohorts = list(entry_cases(group(*osds), Circumstances()))
+    assert all(c.own_entries and c.annex is None and c.remarks == () for c in cohorts)
     return [(c.running, c.deciding_entries) for c in cohorts]
 
 

@@ -230,7 +230,6 @@ AGAINST = {'dangerous-options', 'superseded-options', 'wal-device-small', 'memta
 WORK = (None, *(workload(work) for work in WorkloadClass))
 
 
-#: For one core the default of Pacific would be derived, which is superseded on Reef.
 TOO_LARGE = facts(
     osd_info(0, 'reef', version='18.2.7', main_device_bytes=4000 * GIB),
     f'{DEFAULTS["reef"]},write_buffer_size=64M,max_total_wal_size=4G',
@@ -243,7 +242,7 @@ TOO_LARGE = facts(
 )
 
 
-#: Of one core, with a level 1 of the default that alone takes half of the device.
+#: With a level 1 of the default that alone takes half of the device.
 ON_SMALL_DB = facts(
     osd_info(0, dedicated_db=True, db_device_bytes=512 * MIB),
     '',
@@ -252,18 +251,17 @@ ON_SMALL_DB = facts(
 )._replace(details=Details(0.0, None, None, None, None, GIB), sharded=True, settings={})
 
 
-@given(osds(), st.sampled_from(WORK), st.sampled_from([None, 1, 2, 6]))
+@given(osds(), st.sampled_from(WORK))
 @example(
     facts(osd_info(0, dedicated_wal=True, wal_device_bytes=512 * MIB))._replace(settings={}),
     None,
-    None,
 )
-@example(TOO_LARGE, None, 1)
-@example(ON_SMALL_DB, None, 1)
+@example(TOO_LARGE, None)
+@example(ON_SMALL_DB, None)
 def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_against(
-    osd: OsdFacts, work: Optional[Workload], cores: Optional[int]
+    osd: OsdFacts, work: Optional[Workload]
 ) -> None:
-    answer = assess(with_limit(GroupFacts('ssd', work, (osd,), cores=cores)), (osd,))
+    answer = assess(with_limit(GroupFacts('ssd', work, (osd,))), (osd,))
     before = {f.finding_id for of_id in found(osd).values() for f in of_id}
     if not answer.recommendations and before & AGAINST:
         assert 'Nothing to change' not in answer.conclusion.because
@@ -282,7 +280,7 @@ def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_again
             assert 'wal-device-small' not in found(after)
             fits = model_in(situation_of_osd(after, release_of(after)), new).wal.fits_device
             assert fits is not False
-        again = assess(with_limit(GroupFacts('ssd', work, (after,), cores=cores)), (after,))
+        again = assess(with_limit(GroupFacts('ssd', work, (after,))), (after,))
         # Without the entry what runs is the same: that changes no OSD.
         assert all(not further.restart_required for further in again.recommendations)
 

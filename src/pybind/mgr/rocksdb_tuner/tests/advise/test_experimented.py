@@ -9,7 +9,6 @@ import pytest
 
 from rocksdb_tuner.advise.candidates import expected_usages, weighing
 from rocksdb_tuner.advise.case import Case
-from rocksdb_tuner.advise.experimented import measured_effect, winner_for
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import MeasuredArm, Recommendation, Resource, Risk
 from rocksdb_tuner.plan.records import Purpose
@@ -41,7 +40,7 @@ def members(text: str = PACIFIC) -> list[Any]:
 
 
 def with_results(*measured: MeasuredArm, text: str = PACIFIC) -> Case:
-    return replace(case(*members(text), does=workload(RBD)), measured=measured)
+    return case(*members(text), does=workload(RBD), measured=measured)
 
 
 def assessed(*measured: MeasuredArm, text: str = PACIFIC, profiles: Any = ()) -> Any:
@@ -62,18 +61,18 @@ def assessed(*measured: MeasuredArm, text: str = PACIFIC, profiles: Any = ()) ->
     ],
 )
 def test_result_applies_to_its_group_release_workload_and_change(other: Any) -> None:
-    assert measured_effect(with_results(WON), PACIFIC, CUSTOM) == WON
+    assert with_results(WON).measured(PACIFIC, CUSTOM) == WON
     elsewhere = with_results(WON._replace(**other))
-    assert measured_effect(elsewhere, PACIFIC, CUSTOM) is None
+    assert elsewhere.measured(PACIFIC, CUSTOM) is None
 
 
 def test_newest_result_of_a_change_counts() -> None:
     """An experiment that no longer finds a gain takes the recommendation back."""
     later = WON._replace(experiment_id='E9', time_s=1.78e9, won=False, change_percent=1.0)
     for order in ((WON, later), (later, WON)):
-        assert measured_effect(with_results(*order), PACIFIC, CUSTOM) == later
-        assert winner_for(with_results(*order)) is None
-    assert winner_for(with_results(WON)) == WON
+        assert with_results(*order).measured(PACIFIC, CUSTOM) == later
+        assert with_results(*order).winner is None
+    assert with_results(WON).winner == WON
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,7 @@ def test_measured_interval_replaces_the_prediction(
 def test_candidates_name_the_experiment_that_measured_them() -> None:
     arm = WON._replace(options=D.options)
     found = weighing(with_results(arm))
-    assert {w.candidate.name: w.measured_in for w in found.weighed}[D.name] == 'E7'
+    assert {w.name: w.measured_in for w in found.weighed}[D.name] == 'E7'
     assert weighing(with_results()).weighed[1].measured_in is None
 
 
@@ -139,4 +138,4 @@ def test_running_winner_leaves_nothing_to_recommend() -> None:
 
 
 def test_result_on_other_running_options_gives_no_recommendation() -> None:
-    assert winner_for(with_results(WON, text=D.options)) is None
+    assert with_results(WON, text=D.options).winner is None

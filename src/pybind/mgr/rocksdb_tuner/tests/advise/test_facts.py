@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 
 import pytest
 
-from rocksdb_tuner.advise.cohort import Cohort, group_cohort
+from rocksdb_tuner.advise.case import Case, Circumstances, group_case
 from rocksdb_tuner.advise.facts import (
     BUFFERED_IO,
     COMPACT_ON_DELETION,
@@ -20,7 +20,6 @@ from rocksdb_tuner.advise.records import OsdFacts, OsdOptions, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details, WriteLatency
-from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 
 from ..fake_cluster import DEFAULTS
@@ -220,8 +219,8 @@ def test_osds_are_grouped_by_class_and_skipped_without_one() -> None:
 # -- whom one change can reach
 
 
-def reachable(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Union[Cohort, str]:
-    return group_cohort(group(*osds), (*osds, *among), True, ShownSteps())
+def reachable(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Union[Case, str]:
+    return group_case(group(*osds), Circumstances((*osds, *among)))
 
 
 def plain(
@@ -233,9 +232,9 @@ def plain(
     return facts(info, value, source, entries, annex)  # type: ignore[arg-type]
 
 
-def cohort(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Cohort:
+def cohort(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Case:
     found = reachable(*osds, among=among)
-    assert isinstance(found, Cohort)
+    assert isinstance(found, Case)
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Optional
 
 from rocksdb_tuner.advise import decision
 from rocksdb_tuner.advise.case import MIN_CONFIDENCE
-from rocksdb_tuner.advise.no_change import (
+from rocksdb_tuner.advise.memory import (
     LASTING_S,
     LONGEST_WAIT_S,
     STEADY_S,
@@ -219,7 +219,7 @@ def test_choice_that_changed_waits_until_it_stays_the_same() -> None:
         assert waiting.conclusion.do == 'Wait: the figures of the candidates still change'
     assert shown(chosen, 41.0 + STEADY_S) == chosen
     # The effect of a rollout is no change of mind, and a hazard does not wait.
-    ran = chosen.weighing.chosen.candidate.options
+    ran = chosen.weighing.chosen.options
     applied = facts(osd_info(), ran, 'mon', (entry('osd', ran),))
     after = assess(GroupFacts('ssd', RBD, (applied,)), (applied,))
     assert shown(after, 131.0) == after

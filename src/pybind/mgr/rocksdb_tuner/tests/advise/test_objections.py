@@ -10,7 +10,6 @@ import pytest
 from rocksdb_tuner.advise.objections import (
     Name,
     harmful,
-    has_large_memtables,
     misfit_objections,
     of_hardware,
     standing_objections,
@@ -41,15 +40,6 @@ def busy(share: float) -> Evidence:
     return Evidence('kv_sync_busy', share, 'ratio', 30.0, 'busy')
 
 
-@pytest.mark.parametrize(
-    ('size', 'large'),
-    [(None, False), (16 * MIB, False), (64 * MIB - 1, False), (64 * MIB, True), (256 * MIB, True)],
-)
-def test_memtables_are_expensive_from_64_mib_on(size: Optional[int], large: bool) -> None:
-    effective = {} if size is None else {'write_buffer_size': str(size)}
-    assert has_large_memtables(effective) is large
-
-
 UNCOMPRESSED = {'write_buffer_size': str(64 * MIB), 'compression': 'kNoCompression'}
 
 
@@ -59,7 +49,7 @@ UNCOMPRESSED = {'write_buffer_size': str(64 * MIB), 'compression': 'kNoCompressi
         (UNCOMPRESSED, RBD, 0.25, [Name.LARGE_MEMTABLES]),
         (UNCOMPRESSED, RBD, 0.24, []),
         (UNCOMPRESSED, RBD, None, []),
-        ({**UNCOMPRESSED, 'write_buffer_size': str(32 * MIB)}, RBD, 0.9, []),
+        ({**UNCOMPRESSED, 'write_buffer_size': str(64 * MIB - 1)}, RBD, 0.9, []),
         (UNCOMPRESSED, RGW, 0.9, [Name.UNCOMPRESSED]),
         (UNCOMPRESSED, CEPHFS, None, [Name.UNCOMPRESSED]),
         ({**UNCOMPRESSED, 'compression': 'kLZ4Compression'}, RGW, 0.9, []),

@@ -19,8 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.candidates import successor_of
-from rocksdb_tuner.advise.case import Case
-from rocksdb_tuner.advise.cohort import Cohort, group_cohort
+from rocksdb_tuner.advise.case import Case, Circumstances, group_case
 from rocksdb_tuner.advise.facts import release_of_osd
 from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.objections import standing_objections
@@ -36,7 +35,6 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.options.wal import wal_of
-from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.classify import Writer, writer_evidence
 from rocksdb_tuner.workload.pressure import (
@@ -154,7 +152,6 @@ class Hardware:
     total_bytes: Optional[int] = None
     slow_bytes: Optional[int] = None
     memory_bytes: int = 4 * GIB
-    cores: Optional[int] = None
 
 
 def on(used_gib: int = 30, total_gib: Optional[int] = None, **info: object) -> Hardware:
@@ -184,7 +181,6 @@ HARDWARE = {
     ),
     'memory 2 GiB': replace(on(), memory_bytes=2 * GIB),
     'memory 1 GiB': replace(on(), memory_bytes=GIB),
-    '2 cores': replace(on(), cores=2),
     'debian 16.2.13': on(distribution='debian', version='16.2.13'),
 }
 #: Relevant rows on hardware other than flash.
@@ -255,11 +251,8 @@ class Row:
         is_default = options == release.default_options
         source = 'annex' if self._by_annex(options) else 'default' if is_default else 'mon'
         osds = self._osds(options, source)
-        hardware = HARDWARE[self.hardware]
-        group = GroupFacts(
-            hardware.device_class, ALL_WORKLOADS[self.workload], osds, cores=hardware.cores
-        )
-        return with_limit(group), osds
+        device_class = HARDWARE[self.hardware].device_class
+        return with_limit(GroupFacts(device_class, ALL_WORKLOADS[self.workload], osds)), osds
 
     def _by_annex(self, options: str) -> bool:
         return (RUNNING[self.running] or '').startswith('++') and options == self.options
@@ -270,9 +263,9 @@ class Row:
 
     def case(self, options: str) -> Case:
         group, osds = self.group(options)
-        cohort = group_cohort(group, osds, True, ShownSteps())
-        assert isinstance(cohort, Cohort)
-        return Case(cohort)
+        case = group_case(group, Circumstances(osds))
+        assert isinstance(case, Case)
+        return case
 
 
 def rows() -> Iterator[Row]:
@@ -393,7 +386,7 @@ def outweighed(found: Assessment) -> bool:
     """Whether by the model another set relieves what limits, which is an objection too."""
     (advice,) = found.recommendations
     chosen = found.weighing.chosen if found.weighing else None
-    return chosen is not None and same_meaning(chosen.candidate.options, advice.options_to, None)
+    return chosen is not None and same_meaning(chosen.options, advice.options_to, None)
 
 
 @pytest.mark.parametrize('hardware', ['hdd', 'hdd+db', 'hdd+db spilled'])
@@ -492,7 +485,7 @@ def test_decision_table() -> None:
         assert answer('reef', running, 'rbd busy 72%', 'flash').recommendations == ()
     for work in ('rbd busy 72%', 'rbd busy 5%'):
         assert answer('reef', '256M', work, 'flash').recommendations == ()
-    for hardware in ('hdd', '2 cores', 'debian 16.2.13'):
+    for hardware in ('hdd', 'debian 16.2.13'):
         assert answer('pacific', 'default', 'rbd busy 72%', hardware).recommendations == ()
     (advice,) = answer('pacific', 'default', 'rbd busy 72%', 'memory 1 GiB').recommendations
     assert (advice.profile, advice.priority) == ('lz4-2025', Priority.NOW)
@@ -530,7 +523,7 @@ def test_no_set_is_praised_for_a_thread_that_waits_for_devices_or_readers(work: 
 def test_what_is_derived_is_the_later_default_wherever_that_fits(release: str) -> None:
     """`profile derive` and `recommend` agree on when an OSD needs another size."""
     for hardware in HARDWARE:
-        if (release != 'pacific' and hardware.startswith('debian')) or hardware == '2 cores':
+        if release != 'pacific' and hardware.startswith('debian'):
             continue
         row = Row(release, 'default', 'rbd busy 72%', hardware)
         case = row.case(row.options)

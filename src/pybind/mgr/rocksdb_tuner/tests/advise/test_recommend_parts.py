@@ -60,8 +60,7 @@ def predict(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def advised(*osds: OsdFacts, does: Optional[Workload] = None, **more: Any) -> Assessment:
-    cores = more.pop('cores', None)
-    return assess(replace(group(*osds, does=does), cores=cores), osds, **more)
+    return assess(group(*osds, does=does), osds, **more)
 
 
 def by_no_entry(**more: Any) -> OsdFacts:
@@ -213,15 +212,15 @@ def test_set_refused_by_checks_is_not_recommended_unless_it_is_the_default(
     refused = tuple(p for p in forbidden if p.rule == 'forbidden')
     here = case(osd(text=ALTERNATE), does=workload(RBD))
     monkeypatch.setattr(proposal, 'safe_to_apply', lambda *_: refused)
-    named = proposal.changed(here, (), (), Target(D.options, D, ()))
+    named = proposal.changed(here, (), Target(D.options, D, ()))
     assert isinstance(named, Decision)
     assert named.because.startswith(
         f'{D.title} would suit, but does not pass the checks for RocksDB 6.8: {refused[0].message}'
     )
-    unnamed = proposal.changed(here, (), (), Target(D.options, None, ()))
+    unnamed = proposal.changed(here, (), Target(D.options, None, ()))
     assert isinstance(unnamed, Decision)
     assert unnamed.because.startswith('The derived option string would suit')
-    default = proposal.changed(here, (), (), default_target(here))
+    default = proposal.changed(here, (), default_target(here))
     assert isinstance(default, Recommendation)
     own = facts(osd_info(0), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))
     monkeypatch.setattr(recommend, 'fixed', lambda *_: default_target(here))
@@ -250,7 +249,7 @@ def test_risk_follows_from_the_model_and_the_origin_of_the_set(
     here = case(osd(text=ALTERNATE, **room), does=workload(RGW))
     target = default_target(here) if to_default else Target(D.options, D, ())
     predict(change)
-    found = proposal.changed(here, (), (), target)
+    found = proposal.changed(here, (), target)
     assert isinstance(found, Recommendation)
     assert found.risk is risk
     reported = [p for p in found.predictions if p.signal == 'db_write_amp']
@@ -259,13 +258,13 @@ def test_risk_follows_from_the_model_and_the_origin_of_the_set(
 
 def test_published_result_of_the_same_change_is_a_reason_and_no_prediction() -> None:
     here = case(osd(), does=workload(RBD))
-    found = proposal.changed(here, (), (), Target(D.options, D, ()))
+    found = proposal.changed(here, (), Target(D.options, D, ()))
     assert isinstance(found, Recommendation)
     message = [r.statement for r in found.reasons]
     assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in message
     assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
     # The writer is unknown.
-    unknown = proposal.changed(case(osd()), (), (), Target(D.options, D, ()))
+    unknown = proposal.changed(case(osd()), (), Target(D.options, D, ()))
     assert isinstance(unknown, Recommendation)
     assert unknown.predictions == ()
 

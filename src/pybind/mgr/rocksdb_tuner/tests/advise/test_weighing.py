@@ -14,7 +14,6 @@ from rocksdb_tuner.advise.records import Resource
 from rocksdb_tuner.advise.usage import Usage, at_most, fused
 from rocksdb_tuner.advise.weighing import (
     Bars,
-    OptionCandidate,
     Origin,
     Weighed,
     Weighing,
@@ -24,7 +23,7 @@ from rocksdb_tuner.lsm.records import Estimate
 
 KV, WRITTEN = Resource.KV_SYNC, Resource.DB_DEVICE
 BARS = Bars(min_gain=0.1, max_loss=0.05)
-RUNNING = Weighed(OptionCandidate('running options', Origin.RUNNING, 'ttl=1'))
+RUNNING = Weighed('running options', Origin.RUNNING, 'ttl=1')
 
 
 def surely(ratio: float) -> Estimate:
@@ -40,17 +39,15 @@ def candidate(
     gain: Optional[Estimate],
     loss: Optional[Estimate] = None,
     origin: Origin = Origin.PROFILE,
-    **more: object,
 ) -> Weighed:
     usages = [] if gain is None else [Usage(KV, gain)]
     usages += [] if loss is None else [Usage(WRITTEN, loss)]
-    asked = OptionCandidate(name, origin, f'ttl={len(name)}')
-    return Weighed(replace(asked, **more), usages=tuple(usages))  # type: ignore[arg-type]
+    return Weighed(name, origin, f'ttl={len(name)}', usages=tuple(usages))
 
 
 def chosen(*weighed: Weighed) -> Optional[str]:
     found = weigh((RUNNING, *weighed), KV, BARS)
-    return None if found.chosen is None else found.chosen.candidate.name
+    return None if found.chosen is None else found.chosen.name
 
 
 def reported(weighed: Weighed, *others: Weighed) -> str:
@@ -98,13 +95,13 @@ def test_best_tested_candidate_is_chosen() -> None:
 def test_candidate_that_would_be_recommended_next_is_chosen_if_it_qualifies() -> None:
     successor = candidate('successor', surely(0.85), origin=Origin.SUCCESSOR)
     better = candidate('better', surely(0.7))
-    found = weigh((RUNNING, successor, better), KV, BARS, better.candidate)
+    found = weigh((RUNNING, successor, better), KV, BARS, better.options)
     assert found.chosen is not None
-    assert found.chosen.candidate.name == 'better'
+    assert found.chosen.name == 'better'
     loses = candidate('better', surely(0.7), surely(1.5))
-    found = weigh((RUNNING, successor, loses), KV, BARS, loses.candidate)
+    found = weigh((RUNNING, successor, loses), KV, BARS, loses.options)
     assert found.chosen is not None
-    assert found.chosen.candidate.name == 'successor'
+    assert found.chosen.name == 'successor'
 
 
 def test_publications_decide_without_a_model() -> None:

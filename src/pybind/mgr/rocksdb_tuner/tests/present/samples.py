@@ -31,7 +31,6 @@ from rocksdb_tuner.advise.weighing import (
     RESOURCES,
     Assessment,
     Bars,
-    OptionCandidate,
     Origin,
     Weighed,
     Weighing,
@@ -207,12 +206,12 @@ def weighing() -> Weighing:
 
     def weighed(name: str, origin: Origin, *gains: float, infeasible: str = '') -> Weighed:
         known = profile(name) if origin is Origin.PROFILE else None
-        candidate = OptionCandidate(name, origin, known.options if known else 'ttl=1', known)
         usages = tuple(
             Usage(resource, Estimate(gain - 0.06, gain, gain + 0.06))
             for resource, gain in zip((Resource.KV_SYNC, Resource.DB_DEVICE), gains)
         )
-        return Weighed(candidate, (infeasible,) if infeasible else (), usages)
+        options, named = ('ttl=1', None) if known is None else (known.options, known.name)
+        return Weighed(name, origin, options, named, (infeasible,) if infeasible else (), usages)
 
     return weigh(
         (

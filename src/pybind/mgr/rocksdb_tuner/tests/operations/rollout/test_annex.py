@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rocksdb_tuner.advise.cohort import why_unstartable
+from rocksdb_tuner.advise.facts import why_unstartable
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest

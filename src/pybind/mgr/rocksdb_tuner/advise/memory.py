@@ -1,4 +1,4 @@
-"""Texts for "nothing to change". Pure.
+"""What advice keeps from one evaluation to the next. Pure.
 
 The last client workload of each group, so that recommendations outlast the load, and the last
 choice, so that they do not change with each tick.
@@ -14,84 +14,13 @@ from ..plan.records import Purpose
 from ..workload.classify import writer_of
 from ..workload.pressure import KV_SYNC_BUSY, PRESSURE
 from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
-from .case import MIN_CONFIDENCE, Case
-from .decision import nothing, wait_for
-from .profiles import Profile
-from .records import Decision, Recommendation
-from .strings import recognize
-from .weighing import Assessment, Weighing
-
-#: Workloads without clear client work, which are no reason for a change unless their kind of writes
-#: is known.
-NO_ADVICE_FOR = frozenset(
-    {
-        WorkloadClass.IDLE,
-        WorkloadClass.RECOVERY,
-        WorkloadClass.MIXED,
-        WorkloadClass.UNKNOWN,
-    }
-)
-
-_WORKLOAD = 'ceph rocksdb-tuner workload'
-
-
-def none_gains(case: Case, weighed: Weighing) -> Decision:
-    """Why no candidate qualifies; names the best one only if it may gain enough."""
-    saved = 'any resource'
-    if case.thread_share is not None:
-        saved = 'the space of RocksDB (none shortens flushes and syncs)'
-    elif case.reads:
-        saved = 'any resource besides the CPU time of writes (these clients also read)'
-    text = (
-        f'No option string considered ({len(weighed.weighed) - 1}) is certain to save '
-        f'{weighed.bars.min_gain:.0%} of {saved} at the cost of at most '
-        f'{weighed.bars.max_loss:.0%} of another.'
-    )
-    best = weighed.best
-    main = None if best is None else best.main(weighed.resource, weighed.bars)
-    if best is not None and main is not None and main.ratio.value <= 1 - weighed.bars.min_gain:
-        text = f'{text} The best is {best.candidate.name}: {best.short}'
-    return nothing(case.cohort.group.who, text, case.limit, 'ceph rocksdb-tuner recommend --all')
-
-
-def why_nothing(case: Case, custom_profiles: Sequence[Profile]) -> Decision:
-    """Why there is no objection to the running options."""
-    who, workload = case.cohort.group.who, case.cohort.group.workload
-    writer = writer_of(workload)
-    found = writer or workload
-    if found is None or found.workload_class is WorkloadClass.UNKNOWN:
-        return wait_for(
-            who,
-            'no workload has lasted long enough',
-            'A recommendation needs a workload that lasts.',
-            _WORKLOAD,
-        )
-    name = found.workload_class.value
-    if writer is not None and writer.confidence < MIN_CONFIDENCE:
-        return wait_for(
-            who,
-            'the workload is not clear enough',
-            f'It looks like {name}, with a confidence of {writer.confidence:.2f}; recommendations '
-            f'need {MIN_CONFIDENCE:.2f}.',
-            _WORKLOAD,
-        )
-    known = recognize(case.running, case.release)
-    own = (f'the custom profile {p.name}' for p in custom_profiles if _runs(case, p))
-    text = f'There is no known objection to {next(own, "the running option string")} for {name}.'
-    if writer is None and found.workload_class in NO_ADVICE_FOR:
-        text = f'The workload is {name}, for which no option string is known to help.'
-    elif known is not None:
-        text = f'{known.title} suits {name} best among the known profiles.'
-    return nothing(who, text, case.limit)
-
-
-def _runs(case: Case, own: Profile) -> bool:
-    return case.alike(own.options, case.running)
-
+from .case import MIN_CONFIDENCE
+from .decision import wait_for
+from .recommend import NO_ADVICE_FOR
+from .records import Recommendation
+from .weighing import Assessment
 
 _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})
-
-
 #: For so long a choice has to be the same after it changed.
 STEADY_S = 30.0
 #: A choice that never stays the same is shown as often.
@@ -124,7 +53,7 @@ class SteadyChoice:
         if found.weighing is None:
             self._by_group.pop(found.who, None)
             return found
-        running = found.weighing.weighed[0].candidate.options
+        running = found.weighing.weighed[0].options
         # The winner of an experiment is recommended whatever the model prefers
         options = next((r.options_to for r in found.recommendations if _is_for_gain(r)), None)
         choice = self._by_group.get(found.who)
