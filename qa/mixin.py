@@ -16,14 +16,15 @@ from typing import Any
 
 import _jsonnet
 
+from upstream.manifest import yaml_text
+
 FOLDER = Path(__file__).resolve().parents[1] / 'monitoring/ceph-mixin/rocksdb_tuner'
 _PROGRAM = """
 local mixin = import 'mixin.libsonnet';
-local yaml(rules) = std.manifestYamlDoc(rules, quote_keys=false);
 {
   dashboards: mixin.grafanaDashboards,
-  alerts: yaml(mixin.prometheusAlerts),
-  healthCheckAlerts: yaml(mixin.healthCheckAlerts),
+  alerts: mixin.prometheusAlerts,
+  healthCheckAlerts: mixin.healthCheckAlerts,
 }
 """
 
@@ -33,25 +34,20 @@ def results() -> Mapping[str, str]:
     """The text of each file, by its path below `FOLDER`."""
     made = _evaluated(_PROGRAM)
     return {
-        # Much slower in jsonnet.
         **{
             f'dashboards_out/{name}': json.dumps(dashboard, indent=2, sort_keys=True) + '\n'
             for name, dashboard in made['dashboards'].items()
         },
-        'prometheus_alerts.yml': made['alerts'] + '\n',
-        'prometheus_alerts_health_checks.yml': made['healthCheckAlerts'] + '\n',
+        'prometheus_alerts.yml': yaml_text(made['alerts']) + '\n',
+        'prometheus_alerts_health_checks.yml': yaml_text(made['healthCheckAlerts']) + '\n',
     }
 
 
 @cache
 def alerts(**config: object) -> str:
     """The alert rules of those who use the mixin with a configuration of their own."""
-    return str(
-        _evaluated(f"""
-    local own = {{ _config+:: {json.dumps(config)} }};
-    std.manifestYamlDoc(((import 'mixin.libsonnet') + own).prometheusAlerts, quote_keys=false)
-    """)
-    )
+    own = f'{{ _config+:: {json.dumps(config)} }}'
+    return yaml_text(_evaluated(f"((import 'mixin.libsonnet') + {own}).prometheusAlerts"))
 
 
 @cache

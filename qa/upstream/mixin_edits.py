@@ -12,10 +12,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import _jsonnet
 import yaml
+
+if __name__ == '__main__':
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from upstream.manifest import yaml_text
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PATCH = CHECKOUT / 'contrib/overlay.d/monitoring.patch'
@@ -27,11 +32,6 @@ TOP = MIXIN / 'mixin.libsonnet'
 #: The last of the parts that Ceph adds up, and the one that follows it.
 _LAST = "(import 'alerts.libsonnet')\n"
 _ADDED = "(import 'alerts.libsonnet') +\n(import 'rocksdb_tuner/ceph.libsonnet')\n"
-#: As Ceph's alerts.jsonnet, with this group only.
-_GROUP = """
-local mixin = (import 'rocksdb_tuner/ceph.libsonnet') + %s;
-std.manifestYamlDoc(mixin.prometheusAlerts, indent_array_in_object=true, quote_keys=false)
-"""
 #: Of Ceph's own configuration, what the module's part takes from there.
 CONFIG = {'dashboardTags': ['ceph-mixin'], 'clusterLabel': 'cluster', 'showMultiCluster': True}
 _ALL = 'ALERTS{alertname=~"CephRocksDBTuner.*"}'
@@ -41,10 +41,11 @@ _TITLE = ' # rocksdb_tuner\n'
 @cache
 def group() -> str:
     """The alerts as Ceph's `tox -e alerts-fix` writes them, without the list around the group."""
-    program = _GROUP % json.dumps({'_config': CONFIG})
+    config = json.dumps({'_config': CONFIG})
+    program = f"((import 'rocksdb_tuner/ceph.libsonnet') + {config}).prometheusAlerts"
     place = str(CHECKOUT / MIXIN / 'group.jsonnet')
-    text = cast('str', json.loads(_jsonnet.evaluate_snippet(place, program)))
-    return text.removeprefix('groups:\n') + '\n'
+    made = json.loads(_jsonnet.evaluate_snippet(place, program))
+    return yaml_text(made, in_lists='  ').removeprefix('groups:\n') + '\n'
 
 
 def tests() -> str:
