@@ -92,10 +92,10 @@ class Cluster:
         self.record = record
         self.layout = Layout(directory, Path(record.run_dir))
         self.hosts = Hosts(directory, record)
+        self._quick: QuickCeph | None = None
         self._find_clients()
         self.ports = PortBlock(record.port_base)
         self.progress = progress or Progress()
-        self._quick: QuickCeph | None = None
 
     # Making and finding
 
@@ -156,6 +156,12 @@ class Cluster:
         self.release: Release = self.hosts.release_of('mon.a')
         self.host = self.hosts.of('mon.a')
         self.client = CephClient(self.host, self.layout, self.release)
+        self._end_quick()
+
+    def _end_quick(self) -> None:
+        quick, self._quick = self._quick, None
+        if quick is not None:
+            quick.close()
 
     def _start_all_daemons(self, release: Release) -> None:
         spec, progress = self.record.spec, self.progress
@@ -238,24 +244,17 @@ class Cluster:
     # Using
 
     def ceph(self, *arguments: str, stdin: str = '', timeout_s: float = COMMAND_TIMEOUT_S) -> str:
-        """The output of `ceph ARGUMENTS`; CommandError when it fails."""
-        asked = self._quick or self.client
-        return asked.ceph(*arguments, stdin=stdin, timeout_s=timeout_s)
+        """The output of `ceph ARGUMENTS`; CommandError when it fails. See `quick.py`."""
+        if self.record.spec.cephadm:
+            return self.client.ceph(*arguments, stdin=stdin, timeout_s=timeout_s)
+        if self._quick is None:
+            self._quick = QuickCeph(self.client)
+        return self._quick.ceph(*arguments, stdin=stdin, timeout_s=timeout_s)
 
     def ceph_json(self, *arguments: str, timeout_s: float = COMMAND_TIMEOUT_S) -> Any:
         """The document that `ceph ARGUMENTS --format json` prints."""
         text = self.ceph(*arguments, '--format', 'json', timeout_s=timeout_s)
         return parse_json(text, arguments)
-
-    @contextlib.contextmanager
-    def quick_commands(self) -> Iterator[None]:
-        """Meanwhile no `ceph` is started for a command: see `quick.py`."""
-        self._quick = QuickCeph(self.client)
-        try:
-            yield
-        finally:
-            quick, self._quick = self._quick, None
-            quick.close()
 
     def replace_process(self, argv: Sequence[str]) -> NoReturn:
         """Become that command: signals, terminal and exit status are its own."""
@@ -474,6 +473,7 @@ class Cluster:
 
     def down(self, *, keep: bool = False) -> None:
         """End the cluster's daemons and remove its folder, or keep data and logs with `keep`."""
+        self._end_quick()
         with _locked(self.dir, CHANGE_WAIT_S):
             if layout.load_record(self.dir) is None:
                 return

@@ -5,6 +5,7 @@ tests that wait for a condition poll frequently.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import queue
@@ -38,7 +39,7 @@ class QuickCeph:
             code, output, complaint = self._run(words, timeout_s)
         argv = ('ceph', *words)
         if code < 0:
-            name = os.strerror(-code)
+            name = errno.errorcode.get(-code, str(-code))
             raise CommandError(argv, -code, output, f'Error {name}: {complaint}')
         return output
 

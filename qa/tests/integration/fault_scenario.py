@@ -583,11 +583,6 @@ class FaultScenario:
         maps = integrity.osd_maps(self.cluster, since_epoch)
         return max(len(set(down) - self.stopped_by_test) for _, down, _ in maps)
 
-    def times_down(self, osd_id: int, since_epoch: int) -> int:
-        """How often this OSD went down."""
-        was_down = [osd_id in down for _, down, _ in integrity.osd_maps(self.cluster, since_epoch)]
-        return sum(now and not before for before, now in zip([False, *was_down], was_down))
-
     def epoch(self) -> int:
         return int(self.cluster.ceph_json('osd', 'stat')['epoch'])
 
@@ -731,10 +726,7 @@ def cluster_of(shape: Shape, release: str) -> Iterator[FaultScenario]:
     with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
         fault_injection = FaultInjection(Path(directory) / 'module')
         spec = shape.spec(release, str(fault_injection.module))
-        with (
-            Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster,
-            cluster.quick_commands(),
-        ):
+        with Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster:
             for name, value in QUICK.items():
                 cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
             # And what becomes of that

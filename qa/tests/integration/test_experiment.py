@@ -113,7 +113,6 @@ def scenario(release: str) -> Iterator[FaultScenario]:
     with (
         tempfile.TemporaryDirectory(prefix='tuner-experiment-') as directory,
         Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster,
-        cluster.quick_commands(),
     ):
         for name, value in QUICK.items():
             cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
