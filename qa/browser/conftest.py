@@ -56,7 +56,9 @@ def cluster(release: str, bundle: None) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-tab-')
     spec = ClusterSpec(release=release, osds=3, dashboard=True, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as made:
-        for name, value in {'sample_interval': '5', 'soak_max': '0'}.items():
+        # Rollouts wait for reports and samples
+        made.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
+        for name, value in {'sample_interval': '2', 'soak_max': '0'}.items():
             made.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
         yield made
 
@@ -75,7 +77,8 @@ def url(cluster: Cluster) -> str:
 
 @pytest.fixture(scope='session')
 def users(cluster: Cluster, url: str) -> dict[str, User]:
-    return make_users(cluster, url, ['administrator', 'read-only', 'block-manager'])
+    roles = ('administrator', 'cluster-manager', 'read-only', 'block-manager', 'rgw-manager')
+    return make_users(cluster, url, roles)
 
 
 @pytest.fixture(scope='session')

@@ -27,7 +27,7 @@ from sample_answers import answers
 from sample_candidates import all_decisions, cores_unknown, none_feasible
 from visitor import PANEL, SHOTS
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.pages]
 
 OSDS = 18
 WIDTHS = (1280, 400)

@@ -16,7 +16,7 @@ from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.tests.offline.test_same_answers import World, a_stale_string
 from visitor import AXE, SHOTS
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.pages]
 
 
 @pytest.fixture(scope='module')

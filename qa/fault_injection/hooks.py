@@ -28,7 +28,6 @@ from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.operations.rollout import announce
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.settings import ReadOption
 from rocksdb_tuner.tick import operation_control
@@ -140,11 +139,6 @@ def _short_soak(option: ReadOption) -> SoakPlan:
     return replace(soak, batches=batches)
 
 
-def _gate_stays_closed(waited_s: float) -> bool:
-    """A test does not wait for half an hour."""
-    return waited_s >= float(_setting('gate_alarm_after_s'))
-
-
 def _put(owner: object, name: str, hook: object) -> None:
     """Replace an attribute by a hook; a missing one would leave the hook without an effect."""
     if name not in vars(owner):
@@ -163,7 +157,6 @@ _put(operation_control, 'why_unstartable', _unchecked_start)
 _put(memory, 'STEADY_S', 0.0)
 _soak = settings.soak_plan
 _put(settings, 'soak_plan', _short_soak)
-_put(announce, 'gate_stays_closed', _gate_stays_closed)
 for _name, _hook in (
     ('fixed', _fixed),
     ('changed', _without_weighing),

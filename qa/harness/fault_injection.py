@@ -87,7 +87,6 @@ class FaultInjection:
             'favorite': None,
             'promises_gain': False,
             'batch_soak_s': 0.0,
-            'gate_alarm_after_s': 1800.0,
         }
         self._write()
 
@@ -104,11 +103,6 @@ class FaultInjection:
     def soak_batches(self, seconds: float) -> None:
         """Each batch after the canary soaks for at most so long in rollouts that begin now."""
         self._settings['batch_soak_s'] = seconds
-        self._write()
-
-    def raise_gate_alarms_after(self, seconds: float) -> None:
-        """A gate may stay closed for so long before a health check is raised."""
-        self._settings['gate_alarm_after_s'] = seconds
         self._write()
 
     def set_clock_offset(self, offset_s: float) -> None:

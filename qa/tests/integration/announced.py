@@ -25,8 +25,12 @@ class Announced:
     shown: dict[str, list[str]] = field(default_factory=dict)
     #: In the order in which they were logged.
     lines: list[str] = field(default_factory=list)
+    #: How many OSDs were down at once.
+    most_down: int = 0
 
     def look(self) -> None:
+        counts = self.cluster.ceph_json('osd', 'stat')
+        self.most_down = max(self.most_down, counts['num_osds'] - counts['num_up_osds'])
         for event_id, event in self.cluster.ceph_json('status')['progress_events'].items():
             messages = self.shown.setdefault(event_id, [])
             if event['message'] not in messages:

@@ -140,29 +140,34 @@ class ModuleClient:
         self.wait_for(self.cluster.pgs_are_clean, timeout_s, 'all PGs active+clean')
 
     def restart_all(self) -> None:
-        """Restart every OSD through the orchestrator, one after the other."""
-        for osd_id in sorted(self.nonces()):
-            self.restart(osd_id)
+        """Restart every OSD through the orchestrator, without a wait in between."""
+        self.restart(*self.nonces())
         self.wait_for_clean()
 
-    def restart(self, osd_id: int) -> None:
-        """Restart one OSD through the orchestrator; it is up when this returns."""
-        before = self.nonces()[osd_id]
-        self.cluster.ceph('orch', 'daemon', 'restart', f'osd.{osd_id}')
-        self.wait_for(
-            lambda: self.osd_up(osd_id) and self.nonces()[osd_id] != before,
-            # On a disk that calls itself rotational it replays deferred writes.
-            180,
-            f'osd.{osd_id} restarted',
-        )
+    def restart(self, *osd_ids: int) -> None:
+        """Restart OSDs through the orchestrator; they are up when this returns."""
+        before = self.nonces()
+        for osd_id in osd_ids:
+            self.cluster.ceph('orch', 'daemon', 'restart', f'osd.{osd_id}')
+
+        def restarted() -> bool:
+            now = self.nonces()
+            return all(self.osd_up(n) and now[n] != before[n] for n in osd_ids)
+
+        # On a disk that calls itself rotational it replays deferred writes.
+        self.wait_for(restarted, 180, f'{osd_ids} restarted')
 
     def remove_entries(self) -> None:
         """Leave every OSD running its release's default, with no entry for the option."""
         entries = self.entries()
         for section, mask, _ in entries:
             self.cluster.ceph('config', 'rm', f'{section}/{mask}' if mask else section, OPTION)
-        if entries:
-            self.restart_all()
+        # No OSD starts with an entry that has a mask
+        sections = {section for section, mask, _ in entries if not mask}
+        changed = [n for n in self.nonces() if sections & {'global', 'osd', f'osd.{n}'}]
+        if changed:
+            self.restart(*changed)
+            self.wait_for_clean()
 
     def osd_up(self, osd_id: int) -> bool:
         return bool(self._in_osd_map(osd_id)['up'])

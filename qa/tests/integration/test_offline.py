@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import jsonschema
 import pytest
 
-from harness import Cluster, ClusterSpec, Progress
+from harness import Cluster
 from harness.errors import HarnessError
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, SCHEMAS, ModuleClient
 from real_workload import run_workload
@@ -25,19 +25,6 @@ Answers = TypeVar('Answers')
 
 #: Ticks are then further apart than the commands of a test.
 SLOW_S = '300'
-
-
-@pytest.fixture(scope='module')
-def cluster(release: str) -> Iterator[Cluster]:
-    directory = tempfile.mkdtemp(prefix='tuner-offline-')
-    with Cluster.up(ClusterSpec(release=release, osds=3), directory, Progress()) as cluster:
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
-        yield cluster
-
-
-@pytest.fixture(scope='module')
-def tuner(cluster: Cluster) -> ModuleClient:
-    return ModuleClient(cluster)
 
 
 @pytest.fixture(scope='module')

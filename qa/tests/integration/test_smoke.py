@@ -21,7 +21,9 @@ def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-smoke-')
     spec = ClusterSpec(release=release, osds=3, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as cluster:
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        # Rollouts wait for reports and samples
+        cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '2')
         # Without clients there would be nothing to judge by.
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
         yield cluster

@@ -87,6 +87,7 @@ def own_module(folder: str, release: str) -> Iterator[tuple[ModuleClient, Path]]
         shutil.rmtree(copy.parent)
 
 
+@pytest.mark.packaging
 def test_module_survives_replacement_removal_and_return_of_its_files(
     own_module: tuple[ModuleClient, Path], release: str
 ) -> None:
@@ -136,6 +137,7 @@ def test_module_survives_replacement_removal_and_return_of_its_files(
     assert tuner.wait_for(lambda: tuner.json('history', schema='history'), 30, 'history') == history
 
 
+@pytest.mark.packaging
 def test_state_of_a_newer_version_is_kept_and_not_acted_on(
     own_module: tuple[ModuleClient, Path],
 ) -> None:

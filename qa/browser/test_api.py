@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
@@ -13,8 +12,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from dashboard_client import API, PASSWORD, VERSION, Answer, User, make_users
-from harness import Cluster, ClusterSpec, Progress
+from dashboard_client import API, PASSWORD, VERSION, Answer, User
+from harness import Cluster
 from module_client import ModuleClient
 
 pytestmark = pytest.mark.integration
@@ -30,30 +29,8 @@ ROLES = [
 
 
 @pytest.fixture(scope='module')
-def cluster(release: str) -> Iterator[Cluster]:
-    directory = tempfile.mkdtemp(prefix='tuner-dashboard-')
-    spec = ClusterSpec(release=release, osds=3, dashboard=True)
-    with Cluster.up(spec, directory, Progress()) as made:
-        made.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
-        yield made
-
-
-@pytest.fixture(scope='module')
-def tuner(cluster: Cluster) -> ModuleClient:
-    client = ModuleClient(cluster)
-    client.wait_for(lambda: client.status()['sampling']['osds'] == 3, 60, 'samples of all OSDs')
-    return client
-
-
-@pytest.fixture(scope='module')
-def nobody(cluster: Cluster) -> User:
-    return User(cluster.env()['DASHBOARD_URL'].rstrip('/'))
-
-
-@pytest.fixture(scope='module')
-def users(cluster: Cluster, nobody: User) -> dict[str, User]:
-    """One of each role, by its name."""
-    return make_users(cluster, nobody.url, [role for role, _, _ in ROLES])
+def nobody(url: str) -> User:
+    return User(url)
 
 
 @pytest.fixture(scope='module')
@@ -187,34 +164,17 @@ def test_change_without_permission_is_refused_on_every_endpoint(
 @pytest.mark.parametrize(
     ('method', 'path', 'body', 'status', 'named'),
     [
+        # Others are in the tests of the controllers; these are read by CherryPy first
         ('PUT', '/mode', {'mode': 'sometimes'}, 400, 'auto-apply'),
-        ('PUT', '/mode', {}, 400, 'mode'),
-        ('PUT', '/mode', {'mode': ['off']}, 400, 'mode'),
-        ('PUT', '/mode', {'mode': 'off', 'force': 1}, 400, 'force'),
         ('PUT', '/mode', b'{"mode": ', 400, ''),
         ('PUT', '/mode', b'\xff\xfe', 400, ''),
-        ('PUT', '/mode', [], 400, 'object'),
-        ('PUT', '/mode', [{'mode': 'off'}], 400, 'object'),
-        ('PUT', '/mode', b'null', 400, 'object'),
         ('PUT', '/mode', b'[' * 100_000, 400, 'JSON'),
         ('PUT', '/mode', b'{}' + b' ' * (1 << 18), 413, ''),
-        ('PUT', '/mode', 'mode', 400, 'object'),
         ('PUT', '/mode', 7, 400, 'object'),
-        ('PUT', '/mode', {'mode': {}}, 400, 'mode'),
-        ('PUT', '/mode', {'mode': None}, 400, 'mode'),
-        ('PUT', '/mode', {'mode': 'x' * 20000}, 400, '20000'),
-        ('POST', '/rollback', {'rollout_id': []}, 400, 'rollout_id'),
-        ('POST', '/profile', {'name': 'x'}, 400, 'title'),
-        ('GET', '/trend', None, 400, 'device_class'),
         ('GET', '/trend?osds=1&osds=2', None, 400, 'osds'),
-        ('GET', '/osd/99/growth', None, 404, '99'),
         ('GET', '?nope=1', None, 400, 'nope'),
-        ('GET', '/osd/seven', None, 400, 'seven'),
         ('GET', '/osd/99', None, 404, '99'),
-        ('GET', '/recommendation/nope', None, 404, 'nope'),
-        ('GET', '/recommendation/nope/plan', None, 404, 'nope'),
         ('GET', '/profile/%3Cscript%3E', None, 404, 'lz4-2025'),
-        ('GET', '/check?options=a%3Db&cores=many', None, 400, 'many'),
         ('GET', '/check?options=a%3Db&release=nautilus', None, 400, 'nautilus'),
         ('POST', '/recommendation/nope/apply', {}, 404, 'nope'),
         ('POST', '/operation/pause', {}, 404, ''),
@@ -238,12 +198,12 @@ def test_request_without_the_version_header_is_rejected(admin: User) -> None:
     'content_type',
     ['application/x-www-form-urlencoded', 'text/plain', 'application/json; charset=utf-8'],
 )
-@pytest.mark.parametrize(('method', 'path', 'body'), CHANGES)
 def test_changes_accept_only_json_that_no_other_site_can_send(
-    admin: User, content_type: str, method: str, path: str, body: object
+    admin: User, content_type: str
 ) -> None:
-    answer = admin.ask(method, API + path, b'mode=off', content_type=content_type)
-    assert answer.status == 415
+    for method, path, _ in CHANGES:
+        answer = admin.ask(method, API + path, b'mode=off', content_type=content_type)
+        assert answer.status == 415
     assert admin.get('/mode').body['mode'] == 'recommend'
 
 
