@@ -158,9 +158,8 @@ def test_tombstones_of_one_osd_are_compacted_on_demand(tuner: ModuleClient) -> N
     fill(tuner, KEYS)
     remove_objects(tuner)
     time.sleep(15)
-    assert tuner.refused('compact', 'osd.9') == (2, 'Error ENOENT: osd.9 does not exist\n')
-    assert tuner.refused('compact', 'osd/class:hdd')[0] == errno.ENOENT
-    assert tuner.refused('compact', 'all')[0] == errno.EINVAL
+    for who in ('osd.9', 'osd/class:hdd', 'all'):
+        assert f'no OSD matches "{who}"; groups: ' in tuner.refused('compact', who)[1]
     before = tuner.operation()
     tuner.cluster.ceph('osd', 'set', 'noout')
     plan = tuner.json('compact', 'osd.1', '--dry-run', schema='compact-plan')

@@ -18,9 +18,9 @@ from .advise.recommend import assess
 from .advise.records import Decision, Finding, GroupFacts, MeasuredArm, OsdFacts
 from .advise.weighing import Assessment, bars_of
 from .collection.records import Collection
-from .options.releases import release_of
+from .options.releases import KnownRelease, release_of
 from .plan.commands import ShownSteps
-from .snapshot import Mode
+from .snapshot import Mode, Sampling, Snapshot
 from .workload.records import Workload
 
 #: Modes with recommendations.
@@ -124,3 +124,31 @@ def _assessment(
     if compaction is None:
         return assessment
     return replace(assessment, recommendations=(*assessment.recommendations, compaction))
+
+
+def snapshot_of(
+    collection: Collection,
+    osds: tuple[OsdFacts, ...],
+    concluded: Conclusions,
+    release: Optional[KnownRelease],
+    sampling: Sampling,
+) -> Snapshot:
+    """``release`` and ``sampling``: of the module, or what files say of them."""
+    module = collection.module
+    return Snapshot(
+        taken_s=collection.taken_s,
+        mode=module.mode if module else Mode.RECOMMEND,
+        release=release.name if release else None,
+        sampling=sampling,
+        osds=osds,
+        groups=concluded.groups,
+        findings=concluded.findings,
+        assessments=concluded.assessments,
+        rollout=collection.rollout,
+        history=collection.history,
+        managers=module.managers if module else (),
+        limitations=collection.limitations,
+        notices=module.notices if module else (),
+        campaign=collection.campaign,
+        experiment=collection.experiment,
+    )

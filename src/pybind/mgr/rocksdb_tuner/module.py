@@ -12,7 +12,7 @@ from mgr_module import MgrModule, Option
 
 from .advise.custom_profiles import CustomProfiles
 from .commands import Context, answer_module, guarded
-from .commands.context import OPERATOR
+from .commands.command import OPERATOR
 from .metrics.endpoint import MetricsEndpoint
 from .metrics.series import MetricsText
 from .metrics.standby import url, wanted_address
@@ -170,7 +170,7 @@ class Module(MgrModule):
         self, command: str, arguments: Dict[str, Any], actor: str = OPERATOR
     ) -> Dict[str, Any]:
         """Run a command for another module, which calls this with `mgr.remote`."""
-        return answer_module(self, command, arguments, actor)
+        return answer_module(self.context, command, arguments, actor)
 
     def self_test(self) -> None:
         """Called by `ceph mgr self-test module rocksdb_tuner`; raises an error if a check fails.

@@ -5,10 +5,12 @@ Command handlers read the newest snapshot: they never wait for a monitor or for 
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Annotated, Optional, Union
 
+from .advise.facts import first_remove
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .advise.weighing import Assessment
 from .mgr.records import ManagerInfo
@@ -19,6 +21,7 @@ from .operations.experiment.records import ExperimentState
 from .operations.history import HistoryRecord
 from .operations.rollout.automatic import Refusal
 from .operations.rollout.records import RolloutState
+from .options.verdict import BadQuestionError
 from .steps import StepFailure
 
 State = Union[RolloutState, CampaignState, ExperimentState]
@@ -138,3 +141,27 @@ class Snapshot:
                 for assessment in self.assessments
             ),
         )
+
+
+def recommendation_named(snapshot: Snapshot, recommendation_id: str) -> Recommendation:
+    """Raises BadQuestionError for an unknown recommendation."""
+    known = {r.recommendation_id: r for r in snapshot.recommendations}
+    if recommendation_id in known:
+        return known[recommendation_id]
+    missing = f'recommendation "{recommendation_id}" does not exist'
+    for osd in snapshot.osds:
+        if osd.options and osd.options.starts is False:
+            why = first_remove([osd.info.osd_id], osd.options)
+            raise BadQuestionError(errno.ENOENT, f'{missing}: {why}')
+    # The "ssd" of "ssd-93b407".
+    place = recommendation_id.rpartition('-')[0]
+    changed = [one for one in sorted(known) if one.rpartition('-')[0] == place]
+    if changed:
+        missing += ': if it was shown before, it has changed since; review '
+        raise BadQuestionError(
+            errno.ENOENT, f'{missing}"ceph rocksdb-tuner recommend {changed[0]}"'
+        )
+    held = (a.conclusion for a in snapshot.assessments if not a.recommendations)
+    waiting = [f'{d.who}: {d.do}' for d in held if d.waits]
+    choices = ', '.join(sorted(known)) or '; '.join(waiting) or 'none at present'
+    raise BadQuestionError(errno.ENOENT, f'{missing}; recommendations: {choices}')

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from functools import cache
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import Any, Callable, TypeVar, Union
 
 from ..advise.profiles import profiles
 from ..kinds import Form, Kind, fields_of
@@ -49,7 +49,7 @@ DEFINED = frozenset(
 _T = TypeVar('_T')
 _Rule = Callable[[str], str]
 #: A rule for each item of a pair; None: drop.
-_Rules = Union[_Rule, tuple[Optional[_Rule], ...], None]
+_Rules = Union[_Rule, tuple[_Rule, ...], None]
 
 
 def anonymous(collection: Collection) -> Collection:
@@ -81,41 +81,31 @@ class _Replacement:
         self._found: defaultdict[str, set[str]] = defaultdict(set)
         self._new: dict[tuple[str, str], str] = {}
         named, word, options = self._named, self._word, self._options
-        arms = 'Arm.name Conclusion.winner Conclusion.runner_up'
-        #: By "type.field", or by field name for any type.
-        self._rules: Mapping[str, _Rules] = {
-            field: rule
-            for rule, fields in (
-                (named('host'), 'host'),
-                (named('pool'), 'PoolInfo.name'),
-                (named('mgr'), 'ManagerInfo.name'),
-                (named('namespace'), 'pod_namespace'),
-                (named('profile'), arms),
-                (word('class'), 'device_class device_classes advised_on Memories.groups'),
-                (word('type'), 'CrushBucket.kind FailureDomain.kind CrushChoice.kind'),
-                (word('step'), 'CrushChoice.op'),
-                (word('release'), 'release require_osd_release manager_release'),
-                (word('store'), 'objectstore'),
-                (word('distribution'), 'distribution'),
-                (word('application'), 'applications'),
-                (word('flag'), 'flags'),
-                (word('check'), 'health_codes'),
-                (word('source'), 'source'),
-                (word('option'), 'OsdCollection.running ConfigEntry.name option'),
-                (_version, 'version created_version manager_version'),
-                (_operation, 'rollout_id campaign_id experiment_id'),
-                (self._device, 'devices'),
-                (self._place, 'CrushBucket.name CrushDraw.root_name FailureDomain.name'),
-                (self._who, 'who restoring'),
-                (self._recommendation, 'recommendation_id'),
-                (self._actor, 'actor paused_by'),
-                (options, 'value options options_from options_to from_options strings targets'),
-                (options, 'sharding'),
-                ((self._who, options), 'entries other_entries final_entries'),
-                (str, ' '.join(DEFINED)),
-            )
-            for field in fields.split()
+        rules: Mapping[str, _Rules] = {
+            'host': named('host'),
+            'PoolInfo.name': named('pool'),
+            'ManagerInfo.name': named('mgr'),
+            'pod_namespace': named('namespace'),
+            'Arm.name Conclusion.winner Conclusion.runner_up': named('profile'),
+            'device_class device_classes advised_on per_group': word('class'),
+            'CrushBucket.kind FailureDomain.kind CrushChoice.kind CrushChoice.op': word('type'),
+            'release require_osd_release manager_release distribution objectstore': word('name'),
+            'applications flags health_codes source': word('name'),
+            'OsdCollection.running ConfigEntry.name option': word('name'),
+            'version created_version manager_version': _beginning(_VERSION),
+            'rollout_id campaign_id experiment_id': _beginning(_OPERATION),
+            'devices': self._device,
+            'CrushBucket.name CrushDraw.root_name FailureDomain.name': self._place,
+            'who restoring': self._who,
+            'recommendation_id': self._recommendation,
+            'actor paused_by': self._actor,
+            'value options options_from options_to from_options strings targets': options,
+            'sharding': options,
+            'entries other_entries final_entries': (self._who, options),
+            ' '.join(DEFINED): str,
         }
+        #: By "type.field", or by field name for any type.
+        self._rules = {field: rule for fields, rule in rules.items() for field in fields.split()}
         # Replaces nothing, but finds all names.
         self.of(collection)
         self._found['bucket'] -= self._found['host'] | self._found['class']
@@ -133,35 +123,39 @@ class _Replacement:
         for field in fields_of(kind):
             if _has_text(field.kind):
                 rule = self._rules.get(f'{kind.__name__}.{field.name}', self._rules.get(field.name))
-                changed[field.name] = self._value(field.kind, getattr(record, field.name), rule)
+                changed[field.name] = self._required(field.kind, getattr(record, field.name), rule)
         if is_dataclass(record):
             return replace(record, **changed)  # type: ignore[type-var]
         return record._replace(**changed)  # type: ignore[attr-defined,no-any-return]
 
     def _value(self, kind: Kind, value: Any, rule: _Rules) -> Any:
+        """None: dropped, if it was not None."""
         if value is None or not _has_text(kind):
             return value
+        if kind.form is Form.TEXT:
+            return rule(value) if callable(rule) else None
         if kind.form is Form.RECORD:
             return self.of(value)
         if kind.form is Form.OPTIONAL:
-            dropped = kind.parts[0].form is Form.TEXT and rule is None
-            return None if dropped else self._value(kind.parts[0], value, rule)
+            return self._value(kind.parts[0], value, rule)
         if kind.form is Form.LIST:
-            if kind.parts[0].form is Form.TEXT and rule is None:
-                return type(value)()
-            return type(value)(self._value(kind.parts[0], item, rule) for item in value)
+            new = (self._value(kind.parts[0], item, rule) for item in value)
+            return type(value)(item for item in new if item is not None)
         if kind.form is Form.FIXED:
             rules = rule if isinstance(rule, tuple) else (rule,) * len(value)
-            return tuple(map(self._value, kind.parts, value, rules))
-        if kind.form is Form.MAPPING:
-            key, inner = kind.parts
-            if key.form is Form.TEXT and rule is None:
-                return {}
-            return {
-                self._value(key, k, rule): self._value(inner, v, None) for k, v in value.items()
-            }
-        assert kind.form is Form.TEXT, kind
-        return rule(value) if callable(rule) else ''
+            return tuple(map(self._required, kind.parts, value, rules))
+        assert kind.form is Form.MAPPING, kind
+        keys = {key: self._value(kind.parts[0], key, rule) for key in value}
+        return {
+            keys[key]: self._required(kind.parts[1], item, None)
+            for key, item in value.items()
+            if keys[key] is not None
+        }
+
+    def _required(self, kind: Kind, value: Any, rule: _Rules) -> Any:
+        """Drops to an empty text."""
+        new = self._value(kind, value, rule)
+        return '' if new is None and kind.form is Form.TEXT else new
 
     # -- rules
 
@@ -194,13 +188,13 @@ class _Replacement:
         section, *masks = who.split('/')
         if not _OSD.fullmatch(section):
             section = self._word('section')(section.partition('.')[0])
-        return '/'.join([section, *map(self._mask, masks)])
-
-    def _mask(self, mask: str) -> str:
-        kind, colon, value = mask.partition(':')
-        if kind == 'class':
-            return f'class:{self._word("class")(value)}'
-        return self._word('type')(kind) + colon + (self._place(value) if colon else '')
+        for mask in masks:
+            kind, colon, value = mask.partition(':')
+            new = self._word('class')
+            if kind != 'class':
+                kind, new = self._word('type')(kind), self._place
+            section += f'/{kind}{colon}{new(value) if colon else ""}'
+        return section
 
     def _recommendation(self, recommendation_id: str) -> str:
         """A bucket or device class name, followed by a digest."""
@@ -230,13 +224,12 @@ class _Replacement:
         return number[1] + (self._token(number[2]) if number[2] else '')
 
 
-def _version(text: str) -> str:
-    match = _VERSION.match(text)
-    return match[0] if match else ''
+def _beginning(pattern: re.Pattern[str]) -> _Rule:
+    def rule(text: str) -> str:
+        match = pattern.match(text)
+        return match[0] if match else ''
 
-
-def _operation(text: str) -> str:
-    return text if _OPERATION.fullmatch(text) else ''
+    return rule
 
 
 @cache

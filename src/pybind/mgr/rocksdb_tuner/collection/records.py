@@ -8,7 +8,6 @@ from typing import Mapping, Optional
 from ..mgr.records import ClusterMap, ConfigEntry, ManagerInfo, RunningOption
 from ..observe.details import AlertingOsd
 from ..observe.kv_stats import DeepStats
-from ..observe.load_history import PoolRates
 from ..observe.observer import Evidence
 from ..observe.starts import LastStart
 from ..observe.trend import GrowthPoints
@@ -17,8 +16,7 @@ from ..operations.experiment.records import ExperimentState
 from ..operations.history import HistoryRecord
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Mode, Sampling
-from ..workload.classifier import Memories
-from ..workload.records import Workload
+from ..workload.records import Recognition, Workload
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,6 @@ class OsdCollection:
     #: Of the running process.
     evidence: Optional[Evidence] = None
     running: Optional[Mapping[str, RunningOption]] = None
-    #: ``running`` is what the config store sets, since no file has the running options.
-    assumed: bool = False
     #: Whether RocksDB is sharded.
     sharded: Optional[bool] = None
     #: From files: all statistics of RocksDB at a time; the module keeps totals only.
@@ -38,10 +34,7 @@ class OsdCollection:
 
 @dataclass(frozen=True)
 class ModuleState:
-    """State of the module that no Ceph command reports.
-
-    Times are seconds since the epoch.
-    """
+    """State of the module that no Ceph command reports."""
 
     #: Time of the last sample.
     sampled_s: float
@@ -60,10 +53,7 @@ class ModuleState:
     pending_since_s: Mapping[int, float]
     #: Workload behind the recommendations, by device class.
     advised_on: Mapping[str, Workload]
-    #: State of the workload classifier.
-    memories: Memories
-    #: Client I/O at the last sample, by pool id.
-    pool_rates: Mapping[int, PoolRates]
+    workloads: Recognition
     #: Only OSDs with a dedicated DB device.
     growth: Mapping[int, GrowthPoints]
     #: The last observed start of each OSD.

@@ -34,7 +34,8 @@ def report(collection: Collection, *, anonymous: bool, pretty: bool = False) -> 
         'module_version': MODULE_VERSION,
     }
     lines = [f'{as_json(name)}: {as_json(value)}' for name, value in head.items()]
-    whole = ',\n'.join([*lines, f'"collection": {{\n{_joined(_parts(shown))}\n}}'])
+    parts = ',\n'.join(_parts(shown))
+    whole = ',\n'.join([*lines, f'"collection": {{\n{parts}\n}}'])
     text = f'{{\n{whole}\n}}'
     return json.dumps(json.loads(text), indent=4) if pretty else text
 
@@ -44,13 +45,9 @@ def _parts(collection: Collection) -> Iterator[str]:
     for field in fields_of(Collection):
         if field.name == 'osds':
             osds = (f'"{osd_id}": {as_json(encode(o))}' for osd_id, o in collection.osds.items())
-            yield f'"osds": {{\n{_joined(osds)}\n}}'
+            yield '"osds": {\n' + ',\n'.join(osds) + '\n}'
         else:
             yield f'"{field.name}": {as_json(encode_field(collection, field.name))}'
-
-
-def _joined(parts: Iterator[str]) -> str:
-    return ',\n'.join(parts)
 
 
 def read_report(document: object) -> Collection:
@@ -69,12 +66,8 @@ def read_report(document: object) -> Collection:
     except StoredStateError as error:
         raise UnreadableError(f'is damaged: {error}') from None
     for osd_id, growth in collection.module.growth.items() if collection.module else ():
-        times_s = growth.times_s
-        if (
-            not times_s
-            or len(times_s) != len(growth.used_bytes)
-            or list(times_s) != sorted(set(times_s))
-        ):
+        times_s = list(growth.times_s)
+        if not times_s or len(times_s) != len(growth.used_bytes) or times_s != sorted(set(times_s)):
             raise UnreadableError(
                 f'is damaged: "growth.{osd_id}" has different numbers of "used_bytes" and '
                 '"times_s", or "times_s" that are not ascending'

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Callable
 
-from . import changes, options, reads
-from .command import COMMANDS, Answer, Command, Right, answer_module, guarded, register
-from .context import Context
+from . import changes, reads
+from .command import COMMANDS, Answer, Command, Context, Right, answer_module, guarded, register
 
 __all__ = ['COMMANDS', 'Command', 'Context', 'answer_module', 'guarded']
 
@@ -38,7 +37,8 @@ _ROWS: tuple[_Row, ...] = (
      _EXPERIMENT, changes.experiment_plan, _READ),
     ('experiment start', 'Compare option strings on OSDs of a group, then restore them',
      f'{_EXPERIMENT} --dry_run --adopt', changes.experiment_start, _WRITE),
-    ('operation status', 'Show the current or last operation', '', reads.operation_status, _READ),
+    ('operation status', 'Show the current or last operation', '',
+     reads.of_snapshot('operation'), _READ),
     ('operation pause', 'Pause the operation once the OSD in flight is safe', '',
      changes.operation_pause, _WRITE),
     ('operation resume', 'Resume a paused operation, or acknowledge a failed one', '',
@@ -48,30 +48,31 @@ _ROWS: tuple[_Row, ...] = (
     ('rollback', 'Restore the configuration before a rollout (default: the last)', '[rollout_id]',
      changes.rollback, _WRITE),
     ('mode', 'Show or set the mode of the module', '[mode]', changes.mode, _WRITE),
-    ('history', 'Show all changes, their actors and outcomes', '', reads.history, _READ),
+    ('history', 'Show all changes, their actors and outcomes', '',
+     reads.of_snapshot('history', lambda snapshot: snapshot.history), _READ),
     ('check', 'Check whether an OSD would start with an option string',
      'options [release] [osd] [device_class] [cores] [db_size] [wal_size] [memory] [cfs]',
-     options.check, _READ),
-    ('explain', 'List known options, or explain one', '[option]', options.explain, _READ),
+     reads.check, _READ),
+    ('explain', 'List known options, or explain one', '[option]', reads.explain, _READ),
     ('model', 'Model WAL, memory, levels and write amplification of options',
      ('options [osd] [workload] [cores] [release] [db_size] [wal_size] [memory] [data] [ingest] '
-      '[key_size] [cfs]'), options.model, _READ),
-    ('profile ls', 'List profiles', '', options.profile_ls, _READ),
+      '[key_size] [cfs]'), reads.model, _READ),
+    ('profile ls', 'List profiles', '', reads.profile_ls, _READ),
     ('profile show', 'Show a profile with its published evidence', 'name',
-     options.profile_show, _READ),
+     reads.profile_show, _READ),
     ('profile diff', 'Compare two profiles, or the options of an OSD with one',
-     'name [other] [osd] [release]', options.profile_diff, _READ),
+     'name [other] [osd] [release]', reads.profile_diff, _READ),
     ('profile derive', 'Derive options for an OSD, and name the nearest profile',
      '[osd] [workload] [cores] [release] [db_size] [wal_size] [memory]',
-     options.profile_derive, _READ),
+     reads.profile_derive, _READ),
     ('profile add', 'Add a custom profile, from the JSON given with -i <file>', '[inbuf]',
-     options.profile_add, _WRITE),
-    ('profile rm', 'Remove a custom profile', 'name', options.profile_rm, _WRITE),
+     changes.profile_add, _WRITE),
+    ('profile rm', 'Remove a custom profile', 'name', changes.profile_rm, _WRITE),
     ('report', 'Show all module data as one JSON document', '--anonymous', reads.report, _READ),
     ('doctor', 'Check installation, managers, sampling, orchestrator and dashboard', '',
      reads.doctor, _READ),
     # Of the dashboard.
-    ('osd map', 'Show all OSDs by column', '', reads.osd_map, _MODULE),
+    ('osd map', 'Show all OSDs by column', '', reads.of_snapshot('osd-map'), _MODULE),
     ('trend', 'Show the trend of OSDs ("1,2,3") or of a device class', '[osds] [device_class]',
      reads.trend, _MODULE),
     ('growth', 'Show the growth of the DB of an OSD, with a forecast', 'osd_id',

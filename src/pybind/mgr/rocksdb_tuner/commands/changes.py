@@ -1,14 +1,14 @@
-"""Commands that change: operations, the mode."""
+"""Commands that change: operations, the mode, custom profiles."""
 
 from __future__ import annotations
 
 import errno
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
+from ..advise.custom_profiles import decode_custom_profile
 from ..advise.experiment_plan import Grounds, Question, plan_for
 from ..advise.records import Kind
 from ..advise.weighing import bars_of
@@ -20,32 +20,30 @@ from ..operations.phases import OperationState
 from ..options.verdict import BadQuestionError
 from ..plan.experiment_design import ExperimentPlan
 from ..present.advice import plan_of
-from ..requests import NOT_SAMPLED, BusyError
-from ..snapshot import Mode
+from ..present.osd import worst_osds
+from ..snapshot import Mode, recommendation_named
 from ..units import natural
-from .command import PREFIX, Answer, shown
-from .context import OPERATOR, Context, who_of
+from .command import OPERATOR, PREFIX, Answer, Context, shown
 
 #: Kinds of recommendations that a rollout or a compaction campaign can apply.
 APPLICABLE = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
 
 
 def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> Answer:
-    recommendation = context.recommendation(recommendation_id)
+    recommendation = recommendation_named(context.snapshot, recommendation_id)
     if recommendation.kind not in APPLICABLE:
         raise BadQuestionError(
             errno.EINVAL,
             f'"{recommendation_id}" cannot be applied by the module; see "ceph rocksdb-tuner '
             f'recommend {recommendation_id}"',
         )
+    settings = context.settings()
     sent = {'prefix': f'{PREFIX} apply', 'recommendation_id': recommendation_id}
     if recommendation.kind is Kind.COMPACT:
-        parallel = context.settings().compaction_parallel
-        return _compact(
-            context, recommended(recommendation, context.actor, parallel), sent, dry_run
-        )
+        request = recommended(recommendation, context.actor, settings.compaction_parallel)
+        return _compact(context, request, sent, dry_run)
     if dry_run:
-        return shown('plan', plan_of(recommendation, context.settings().soak))
+        return shown('plan', plan_of(recommendation, settings.soak))
     actor, operations = context.actor, context.tuner.operations
     return _start(context, sent, lambda: operations.start(recommendation, actor))
 
@@ -55,14 +53,14 @@ def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) 
         raise BadQuestionError(
             errno.EPERM, 'the mode is off; see "ceph rocksdb-tuner mode observe"'
         )
+    context.inputs()
     snapshot = context.snapshot
-    if context.tuner.published.inputs is None:
-        raise BusyError(NOT_SAMPLED)
     if snapshot.release is None:
         raise BadQuestionError(
             errno.EOPNOTSUPP, 'the module changes nothing under a manager of an unknown release'
         )
-    section, chosen = who_of(who, snapshot.osds)
+    section = f'osd.{who}' if natural(who) is not None else who or 'osd'
+    chosen = sorted(worst_osds(snapshot, section).osds, key=lambda osd: osd.info.osd_id)
     osds = [osd for osd in chosen if osd.info.objectstore in {None, 'bluestore'}]
     if not osds:
         raise BadQuestionError(errno.EOPNOTSUPP, f'no OSD of "{section}" runs BlueStore')
@@ -97,7 +95,7 @@ def operation_abort(context: Context) -> Answer:
 
 def _done(context: Context, work: Callable[[], object]) -> Answer:
     context.tuner.submit(work)
-    return operation_now(context)
+    return shown('operation', context.snapshot)
 
 
 def _compact(
@@ -122,33 +120,18 @@ def _start(
     return _done(context, start)
 
 
-def operation_now(context: Context) -> Answer:
-    operations = context.tuner.operations
-    now = replace(
-        context.snapshot,
-        rollout=operations.driver.state,
-        campaign=operations.campaign.state,
-        campaign_waits_for=operations.campaign.waits_for,
-        experiment=operations.experiment.state,
-    )
-    return shown('operation', now)
-
-
 def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
     if mode is not None:
         context.set_mode(mode)
     return shown('mode', context.mode() if mode is None else mode)
 
 
-_UNITS_S = {'s': 1.0, 'm': 60.0, 'h': 3600.0, 'd': 86400.0}
-
-
-def experiment_plan(context: Context, **question: Optional[str]) -> Answer:
+def experiment_plan(context: Context, **question: Any) -> Answer:
     return shown('experiment-plan', _planned(context, **question))
 
 
 def experiment_start(
-    context: Context, dry_run: bool = False, adopt: bool = False, **question: Optional[str]
+    context: Context, dry_run: bool = False, adopt: bool = False, **question: Any
 ) -> Answer:
     planned = _planned(context, **question)
     if dry_run:
@@ -157,47 +140,22 @@ def experiment_start(
     return _done(context, lambda: operations.start_experiment(planned, actor, adopt=adopt))
 
 
-def _share(text: str) -> float:
-    """The 0.1 of "10" or "10%"."""
-    found = re.fullmatch(r'(\d+(?:\.\d+)?)%?', text.strip(), re.ASCII)
-    if found is None:
-        raise BadQuestionError(
-            errno.EINVAL, f'invalid --min-effect "{text}": use percent, as in "10" or "7.5%"'
-        )
-    return float(found[1]) / 100
-
-
-def _seconds(text: str) -> float:
-    """The 43200 of "43200" or "12h"."""
-    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS_S else (text, 's')
-    count = natural(number)
-    if count is None:
-        raise BadQuestionError(
-            errno.EINVAL,
-            f'invalid --max-duration "{text}": use seconds, or a number with s, m, h or d, as in '
-            '"12h"',
-        )
-    return count * _UNITS_S[unit]
-
-
 def _planned(
     context: Context,
     who: Optional[str] = None,
     arms: Optional[str] = None,
     signal: Optional[str] = None,
-    min_effect: Optional[str] = None,
-    max_duration: Optional[str] = None,
+    min_effect: Optional[float] = None,
+    max_duration: Optional[float] = None,
 ) -> ExperimentPlan:
     names = () if arms is None else tuple(name.strip() for name in arms.split(','))
     question = Question(who, names, signal)
     if min_effect is not None:
-        question = replace(question, min_effect=_share(min_effect))
+        question = replace(question, min_effect=min_effect)
     if max_duration is not None:
-        question = replace(question, max_duration_s=_seconds(max_duration))
-    published, settings = context.tuner.published, context.settings()
-    snapshot, inputs = published.snapshot, published.inputs
-    if inputs is None:
-        raise BusyError(NOT_SAMPLED)
+        question = replace(question, max_duration_s=max_duration)
+    published, settings, inputs = context.tuner.published, context.settings(), context.inputs()
+    snapshot = published.snapshot
     return plan_for(
         question,
         Grounds(
@@ -210,3 +168,13 @@ def _planned(
             measured=measured_arms(snapshot.history),
         ),
     )
+
+
+def profile_add(context: Context, inbuf: Optional[str] = None) -> Answer:
+    own = decode_custom_profile(inbuf)
+    return shown('profile-show', context.tuner.submit(lambda: context.profiles.add(own)))
+
+
+def profile_rm(context: Context, name: str) -> Answer:
+    context.tuner.submit(lambda: context.profiles.remove(name))
+    return shown('profile-ls', context.profiles.everything())

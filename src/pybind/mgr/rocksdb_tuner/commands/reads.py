@@ -1,19 +1,25 @@
-"""Commands that read: the state of the cluster, and the charts of the dashboard."""
+"""Commands that read: the cluster, options and profiles, and the charts of the dashboard."""
 
 from __future__ import annotations
 
 import errno
 from dataclasses import replace
-from typing import Optional
+from typing import Any, Callable, Optional
 
+from ..advise.whatif.compare import compare, sides, subjects
+from ..advise.whatif.derive import derive
+from ..advise.whatif.overrides import read_overrides
+from ..advise.whatif.situation import Situation, find_situation
+from ..advise.whatif.tree import tree
 from ..collection import report as reports
 from ..doctor import Environment, examine
-from ..options.verdict import BadQuestionError
+from ..options.verdict import BadQuestionError, all_options, find_option, judge_for
 from ..present.advice import findings_named, in_full
 from ..present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
 from ..present.views import Format
-from .command import Answer, shown
-from .context import Context, osd_number
+from ..settings import read
+from ..snapshot import Snapshot, recommendation_named
+from .command import Answer, Context, osd_number, shown
 
 #: The notice in `status` after a browser could not add the tab.
 TAB_NOTICE = (
@@ -22,6 +28,13 @@ TAB_NOTICE = (
 )
 #: Enough for a canary with its controls, and still legible in a chart.
 TREND_OSDS_MAX = 24
+
+
+def of_snapshot(
+    view: str, part: Callable[[Snapshot], object] = lambda snapshot: snapshot
+) -> Callable[[Context], Answer]:
+    """The handler of a command that shows the snapshot, or ``part`` of it."""
+    return lambda context: shown(view, part(context.snapshot))
 
 
 def status(context: Context) -> Answer:
@@ -33,7 +46,7 @@ def status(context: Context) -> Answer:
 
 def osd(
     context: Context,
-    osd_id: Optional[str] = None,
+    osd_id: Optional[int] = None,
     who: Optional[str] = None,
     worst: Optional[int] = None,
     all: bool = False,  # noqa: A002 - the name of the flag
@@ -42,19 +55,13 @@ def osd(
         return shown('osd', worst_osds(context.snapshot, who, worst), everything=all)
     if who is not None or worst is not None:
         raise BadQuestionError(errno.EINVAL, '--who and --worst list OSDs: leave out the id')
-    return shown('osd-detail', detail_of(context.snapshot, osd_number(osd_id)))
+    return shown('osd-detail', detail_of(context.snapshot, osd_id))
 
 
-def osd_deep(
-    context: Context,
-    osd_id: str,
-    all: bool = False,  # noqa: A002, ARG001 - the name of the flag, for `command`
-) -> Answer:
-    number = osd_number(osd_id)
-    # Fail early for an unknown OSD.
-    facts_of(context.snapshot, number)
-    found = context.tuner.deep_stats.read(number)
-    return shown('osd-detail', detail_of(context.snapshot, number, found))
+def osd_deep(context: Context, osd_id: int) -> Answer:
+    facts_of(context.snapshot, osd_id)
+    found = context.tuner.deep_stats.read(osd_id)
+    return shown('osd-detail', detail_of(context.snapshot, osd_id, found))
 
 
 def workload(
@@ -78,16 +85,8 @@ def recommend(
 ) -> Answer:
     if recommendation_id is None:
         return shown('recommend-all' if all else 'recommend', context.snapshot)
-    found = context.recommendation(recommendation_id)
+    found = recommendation_named(context.snapshot, recommendation_id)
     return shown('recommend-detail', in_full(found, context.settings().soak))
-
-
-def operation_status(context: Context) -> Answer:
-    return shown('operation', context.snapshot)
-
-
-def history(context: Context) -> Answer:
-    return shown('history', context.snapshot.history)
 
 
 def report(context: Context, anonymous: bool = False) -> Answer:
@@ -117,13 +116,9 @@ def doctor(context: Context) -> Answer:
         orchestrator_reason=reason,
         tab_unplaced=context.tab_is_missing,
         metrics_url=context.metrics_url(),
-        metrics_enabled=context.metrics_enabled(),
+        metrics_enabled=bool(read('metrics', context.option)),
     )
     return shown('doctor', examine(snapshot, environment))
-
-
-def osd_map(context: Context) -> Answer:
-    return shown('osd-map', context.snapshot)
 
 
 def trend(
@@ -132,25 +127,81 @@ def trend(
     trends = context.tuner.sampler.trends
     if (osds is None) == (device_class is None):
         raise BadQuestionError(errno.EINVAL, 'specify either "osds" or "device_class"')
-    if device_class is not None:
-        found = trends.of_class(device_class)
-        return shown('trend', () if found is None else trends_of((None, device_class, found)))
-    numbers = [osd_number(text) for text in str(osds).split(',')]
+    numbers = [] if osds is None else [osd_number(text) for text in osds.split(',')]
     if len(numbers) > TREND_OSDS_MAX:
         raise BadQuestionError(
             errno.EINVAL, f'too many OSDs ({len(numbers)}), the maximum is {TREND_OSDS_MAX}'
         )
     for number in numbers:
         facts_of(context.snapshot, number)
-    read = [(number, None, trends.of_osd(number)) for number in dict.fromkeys(numbers)]
+    if device_class is not None:
+        found = trends.of_class(device_class)
+        return shown('trend', () if found is None else trends_of((None, device_class, found)))
+    read = [(number, trends.of_osd(number)) for number in dict.fromkeys(numbers)]
+    return shown('trend', trends_of(*((n, None, t) for n, t in read if t is not None)))
+
+
+def growth(context: Context, osd_id: int) -> Answer:
+    published = context.tuner.published
+    facts, inputs = facts_of(published.snapshot, osd_id), published.inputs
+    points = None if inputs is None else inputs.kept.growth_of(osd_id)
+    return shown('growth', growth_of(facts, points))
+
+
+def model(context: Context, options: str, **given: Any) -> Answer:
+    return shown('model', tree(options, _situation(context, **given)))
+
+
+def check(
+    context: Context,
+    options: str,
+    release: Optional[str] = None,
+    osd: Optional[int] = None,
+    device_class: Optional[str] = None,
+    **given: Any,
+) -> Answer:
+    targets = subjects(
+        context.snapshot.osds,
+        osd_id=osd,
+        device_class=device_class,
+        release=release,
+        overrides=read_overrides(**given),
+    )
+    return shown('check', judge_for(options, targets))
+
+
+def _situation(
+    context: Context, osd: Optional[int] = None, release: Optional[str] = None, **given: Any
+) -> Situation:
+    return find_situation(context.snapshot.osds, osd, release, read_overrides(**given))
+
+
+def explain(context: Context, option: Optional[str] = None) -> Answer:  # noqa: ARG001 - of no cluster
+    if option is None:
+        return shown('explain-ls', tuple(all_options().values()))
+    return shown('explain', find_option(option))
+
+
+def profile_ls(context: Context) -> Answer:
+    return shown('profile-ls', context.profiles.everything())
+
+
+def profile_show(context: Context, name: str) -> Answer:
+    return shown('profile-show', context.profiles.get(name))
+
+
+def profile_diff(
+    context: Context,
+    name: str,
+    other: Optional[str] = None,
+    osd: Optional[int] = None,
+    release: Optional[str] = None,
+) -> Answer:
+    find = context.profiles.get
     return shown(
-        'trend', trends_of(*((n, of, trend) for n, of, trend in read if trend is not None))
+        'profile-diff', compare(*sides(context.snapshot.osds, find, name, other, osd, release))
     )
 
 
-def growth(context: Context, osd_id: str) -> Answer:
-    number = osd_number(osd_id)
-    published = context.tuner.published
-    facts, inputs = facts_of(published.snapshot, number), published.inputs
-    points = None if inputs is None else inputs.kept.growth_of(number)
-    return shown('growth', growth_of(facts, points))
+def profile_derive(context: Context, **given: Any) -> Answer:
+    return shown('profile-derive', derive(_situation(context, **given)))

@@ -50,7 +50,7 @@ class MetricsEndpoint:
     ``text`` is called in the server's threads, one at a time, once for every scrape.
     """
 
-    def __init__(self, text: Callable[[], str]) -> None:
+    def __init__(self, text: Callable[[], bytes]) -> None:
         self._text = text
         self._server: Optional[_Server] = None
         self._address: Optional[Address] = None
@@ -96,12 +96,10 @@ class _Server(ThreadingMixIn, TCPServer):
     # Closing does not wait for the clients.
     block_on_close = False
 
-    def __init__(self, address: Address, text: Callable[[], str]) -> None:
+    def __init__(self, address: Address, text: Callable[[], bytes]) -> None:
         """Raises OSError, and RuntimeError if there are too many threads; then nothing listens."""
         self.address_family = socket.AF_INET6 if ':' in address.host else socket.AF_INET
         self._text = text
-        #: The latest text and its bytes, shared by all slow readers.
-        self._written = ('', b'')
         self._writing = threading.Lock()
         self._lock = threading.Lock()
         #: Until when each may send its request, the oldest first; None: it gets its response.
@@ -185,10 +183,7 @@ class _Server(ThreadingMixIn, TCPServer):
             if client in self._ends_s:
                 self._ends_s[client] = None
         with self._writing:
-            text = self._text()
-            if text is not self._written[0]:
-                self._written = text, text.encode('utf-8', 'replace')
-            return self._written[1]
+            return self._text()
 
 
 def _close(client: socket.socket) -> None:

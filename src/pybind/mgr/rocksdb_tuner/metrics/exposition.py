@@ -1,8 +1,6 @@
 """Metrics as text, in Prometheus' exposition format 0.0.4.
 
 Prometheus, Exposition formats: https://prometheus.io/docs/instrumenting/exposition_formats/
-
-Builds metrics from their samples.
 """
 
 from __future__ import annotations
@@ -32,28 +30,21 @@ class Metric(NamedTuple):
 def exposition(metrics: Iterable[Metric]) -> str:
     """The text of a scrape, without metrics that have no samples."""
     lines: list[str] = []
-    for metric in metrics:
-        if not metric.samples:
-            continue
-        lines += (f'# HELP {metric.name} {_help(metric.help)}', f'# TYPE {metric.name} gauge')
-        lines += [_line(metric.name, sample) for sample in metric.samples]
+    for name, text, samples in metrics:
+        if samples:
+            lines += (f'# HELP {name} {_escaped(text)}', f'# TYPE {name} gauge')
+        for labels, value in samples:
+            pairs = ','.join([f'{label}="{_label(text)}"' for label, text in labels])
+            lines.append(f'{name}{{{pairs}}} {value!r}' if pairs else f'{name} {value!r}')
     return '\n'.join([*lines, ''])
 
 
-def _line(name: str, sample: Sample) -> str:
-    value = repr(sample.value)
-    if not sample.labels:
-        return f'{name} {value}'
-    labels = ','.join([f'{label}="{_label(text)}"' for label, text in sample.labels])
-    return f'{name}{{{labels}}} {value}'
-
-
-def _help(text: str) -> str:
+def _escaped(text: str) -> str:
     return text.replace('\\', r'\\').replace('\n', r'\n')
 
 
 def _label(text: str) -> str:
-    return _help(text).replace('"', r'\"')
+    return _escaped(text).replace('"', r'\"')
 
 
 PREFIX = 'ceph_rocksdb_tuner_'

@@ -1,6 +1,4 @@
-"""The module in a standby mgr: an empty metrics endpoint.
-
-Where metrics are served: options common to active and standby managers.
+"""The module in a standby mgr: an empty metrics endpoint. Where active and standby mgrs serve them.
 
 An option set for one manager (``mgr/rocksdb_tuner/<name>/metrics_addr``) overrides the option for
 all, as with Ceph's own endpoints.
@@ -10,28 +8,26 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import Any, Optional, Protocol
+from typing import Any, Optional, Union
 
-from mgr_module import MgrStandbyModule, Option
+from mgr_module import MgrModule, MgrStandbyModule, Option
 
-from ..settings import METRICS, OptionValue, read
+from ..settings import METRICS, read
 from .endpoint import PATH, Address, MetricsEndpoint
+
+log = logging.getLogger(__name__)
 
 #: All addresses of the host, in IPv4 and IPv6.
 _ANY = frozenset({'0.0.0.0', '::'})  # noqa: S104 - recognized here, not listened on
 
 
-class Manager(Protocol):
-    """Common interface of MgrModule and MgrStandbyModule."""
-
-    def get_localized_module_option(self, key: str, default: OptionValue = ...) -> OptionValue:
-        """The option as set for this manager, else for all."""
-
-    def get_mgr_ip(self) -> str:
-        """The address of this manager for other hosts."""
+#: A standby module is not notified of option changes, so it polls.
+PERIOD_S = 10.0
+#: Valid without samples: Prometheus sees every mgr up, and each series once.
+NOTHING = b'# This manager is a standby: the active manager serves the metrics.\n'
 
 
-def wanted_address(manager: Manager) -> Optional[Address]:
+def wanted_address(manager: Union[MgrModule, MgrStandbyModule]) -> Optional[Address]:
     """Where to serve metrics; None: nowhere. Raises SettingError."""
     option = manager.get_localized_module_option
     if not read('metrics', option):
@@ -39,18 +35,10 @@ def wanted_address(manager: Manager) -> Optional[Address]:
     return Address(read('metrics_addr', option), read('metrics_port', option))
 
 
-def url(manager: Manager, address: Address) -> str:
+def url(manager: Union[MgrModule, MgrStandbyModule], address: Address) -> str:
     """The URL that `ceph mgr services` shows for an endpoint on ``address``."""
     host = manager.get_mgr_ip() if address.host in _ANY else address.host
     return f'http://{f"[{host}]" if ":" in host else host}:{address.port}{PATH}'
-
-
-log = logging.getLogger(__name__)
-
-#: A standby module is not notified of option changes, so it polls.
-PERIOD_S = 10.0
-#: Valid without samples: Prometheus sees every mgr up, and each series once.
-NOTHING = '# This manager is a standby: the active manager serves the metrics.\n'
 
 
 class StandbyModule(MgrStandbyModule):

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional, TextIO
 
-from ..advise.records import Recommendation
 from ..collection.records import Collection
 from ..collection.report import UnreadableError, read_report
 from ..options.verdict import BadQuestionError
 from ..present.advice import findings_named, in_full
 from ..present.osd import detail_of, worst_osds
 from ..present.views import FORMATS, show
-from ..snapshot import Snapshot
+from ..snapshot import Snapshot, recommendation_named
 from ..units import natural
 from ..version import VERSION
-from .files import content_of, parse_json
+from .files import COMMANDS, content_of, parse_json
 from .folder import read_folder
 from .judge import Judgement, judge
 from .page import SCRIPT, page
@@ -28,14 +26,11 @@ from .page import SCRIPT, page
 #: The single file sets its own.
 PROGRAM = os.environ.get('ROCKSDB_TUNER_PROGRAM', 'python3 -m rocksdb_tuner.offline')
 
-EXIT_JUDGED = 0
-#: A required file is missing, a file is damaged or of another format, or the requested object does
-#: not exist.
+#: Other than 2, a wrong command line.
 EXIT_FAILED = 1
 
-#: Commands of the module that are shown by default.
+#: Commands that are shown by default.
 _OVERVIEW = ('status', 'osd', 'workload', 'findings', 'recommend')
-_COMMANDS = (*_OVERVIEW, 'history', 'operation')
 
 _DESCRIPTION = """\
 Evaluate a cluster from files: a document written by "ceph rocksdb-tuner report", or a directory
@@ -45,18 +40,9 @@ the same as the module's.
 Files in a directory, each with the unmodified output of its command. Only the first is required;
 the resulting limitations of missing files are printed:
 
-  osd_dump.json                  ceph osd dump --format json
-  osd_metadata.json              ceph osd metadata --format json
-  osd_crush_dump.json            ceph osd crush dump --format json
-  config_dump.json               ceph config dump --format json
-  health.json                    ceph health detail --format json
-  osd.N.config_show.json         ceph config show osd.N --format json
-  osd.N.perf_dump.TIME.json      ceph tell osd.N perf dump; two, minutes apart
-  osd.N.kv_stats.TIME.txt        ceph tell osd.N dump_objectstore_kv_stats; two, minutes apart
-  osd.N.bluefs_files.json        ceph tell osd.N bluefs files list
+{files}
 
-TIME is the time of the output: $(date +%s), or 20261121T083000Z. Without it the modification time
-of the file is used, which copying may change.
+TIME is the time of the output: $(date +%s). Rates require two files, minutes apart.
 """
 
 _EPILOG = """\
@@ -72,36 +58,39 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     if arguments.html is not None and arguments.command is not None:
         _parser().error(f'--html shows everything: remove "{arguments.command}"')
     try:
-        judgement = judge(_read(arguments.path))
+        judgement, answer = judge(_read(arguments.path)), None
         if arguments.html is not None:
             _write_page(judgement, arguments.html)
-        answer = None if arguments.html is not None else _answer(judgement, arguments)
+        else:
+            answer = _answer(judgement, arguments)
     except (UnreadableError, BadQuestionError) as error:
-        for reason in error.problems if isinstance(error, UnreadableError) else [error]:
+        for reason in getattr(error, 'problems', (error,)):
             _write(sys.stderr, f'{PROGRAM}: {reason}')
         return EXIT_FAILED
     for limitation in judgement.snapshot.limitations:
         _write(sys.stderr, f'note: {limitation}')
     if answer is not None:
         _write(sys.stdout, answer)
-    return EXIT_JUDGED
+    return 0
 
 
 def _read(path: Path) -> Collection:
     """Raises UnreadableError."""
-    if path.is_dir():
-        return read_folder(path)
-    content = content_of(path)
     try:
-        return read_report(parse_json(content))
+        return read_folder(path) if path.is_dir() else read_report(parse_json(content_of(path)))
     except UnreadableError as error:
-        raise UnreadableError(f'{path.name}: {error}') from None
+        # Of a folder, each problem names its file.
+        raise error if path.is_dir() else UnreadableError(f'{path}: {error}') from None
+    except OSError as error:
+        raise UnreadableError(f'{path}: cannot be read: {error.strerror or error}') from None
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
-        description=_DESCRIPTION,
+        description=_DESCRIPTION.format(
+            files='\n'.join(f'  {name:<29}{command}' for name, command in COMMANDS.items())
+        ),
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -110,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         'command',
         nargs='?',
-        choices=_COMMANDS,
+        choices=(*_OVERVIEW, 'history', 'operation'),
         help=f'a command of the module; default: {", ".join(_OVERVIEW)}',
     )
     parser.add_argument('subject', nargs='?', help='id of an OSD, a finding or a recommendation')
@@ -125,28 +114,24 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _write_page(judgement: Judgement, target: Path) -> None:
-    """Raises BadQuestionError if the page cannot be made or written."""
+    """Raises UnreadableError if the page cannot be made or written."""
     try:
         script = SCRIPT.read_text(encoding='utf-8')
     except OSError:
-        raise BadQuestionError(
-            errno.ENOENT,
+        raise UnreadableError(
             f'--html requires {SCRIPT}, which releases and packages have; "make tab install" in a '
-            'checkout builds it',
+            'checkout builds it'
         ) from None
     try:
         target.write_text(page(judgement, script), encoding='utf-8')
     except OSError as error:
-        raise BadQuestionError(
-            error.errno or errno.EIO, f'{target}: cannot be written: {error.strerror or error}'
-        ) from None
+        reason = error.strerror or error
+        raise UnreadableError(f'{target}: cannot be written: {reason}') from None
 
 
 def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
-    snapshot = judgement.snapshot
-    command: Optional[str] = arguments.command
-    subject: Optional[str] = arguments.subject
-    output_format: str = arguments.format
+    snapshot, output_format = judgement.snapshot, arguments.format
+    command, subject = arguments.command, arguments.subject
     if arguments.all and (command != 'recommend' or subject is not None):
         _parser().error('--all goes with "recommend" without an id')
     if command is None:
@@ -154,7 +139,8 @@ def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
     if subject is None:
         return _shown('recommend-all' if arguments.all else command, snapshot, output_format)
     if command == 'recommend':
-        return show('recommend-detail', in_full(_named(snapshot, subject), None), output_format)
+        recommended = recommendation_named(snapshot, subject)
+        return show('recommend-detail', in_full(recommended, None), output_format)
     if command == 'findings':
         return show('finding', findings_named(snapshot, subject), output_format)
     if command != 'osd':
@@ -164,15 +150,6 @@ def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
         _parser().error(f'invalid OSD id "{subject}": use "3" or "osd.3"')
     detail = detail_of(snapshot, number, judgement.deep.get(number))
     return show('osd-detail', detail, output_format)
-
-
-def _named(snapshot: Snapshot, wanted: str) -> Recommendation:
-    known = {r.recommendation_id: r for r in snapshot.recommendations}
-    if wanted not in known:
-        missing = f'recommendation "{wanted}" does not exist'
-        choices = ', '.join(sorted(known)) or 'none'
-        raise BadQuestionError(errno.ENOENT, f'{missing}; recommendations: {choices}')
-    return known[wanted]
 
 
 def _shown(command: str, snapshot: Snapshot, output_format: str) -> str:

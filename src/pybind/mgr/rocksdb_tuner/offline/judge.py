@@ -11,14 +11,13 @@ from ..advise.memory import LASTING_S
 from ..advise.records import OsdFacts
 from ..collection.records import Collection, OsdCollection
 from ..deep.reader import OsdDeepStats
-from ..evaluate import conclude
+from ..evaluate import conclude, snapshot_of
 from ..mgr.records import OsdInfo
 from ..observe.deep import compaction_of, times_of
-from ..observe.details import Details, details
+from ..observe.details import details
 from ..observe.kv_stats import DeepStats
 from ..observe.observer import Evidence
-from ..observe.report_interval import ReportInterval
-from ..observe.signals import Signals, signals
+from ..observe.signals import signals
 from ..observe.trend import GrowthPoints
 from ..observe.window import OsdHistory
 from ..operations.experiment.announce import measured_arms
@@ -43,46 +42,31 @@ def judge(collection: Collection) -> Judgement:
     module, now_s = collection.module, collection.taken_s or 0.0
     infos = collection.cluster_map.osds
     facts = tuple(_facts(osd, collection) for osd in infos)
-    seen = {o.info.osd_id: o.signals for o in facts if o.signals}
-    recognition = _recognize(collection, seen, {o.info.osd_id: o.details for o in facts}, now_s)
-    facts = tuple(o._replace(workload=recognition.per_osd.get(o.info.osd_id)) for o in facts)
+    if module is not None:
+        workloads, advised_on = module.workloads, module.advised_on
+        release = release_of(module.manager_version, module.manager_release)
+        sampling = module.sampling
+    else:
+        workloads = _recognize(collection, facts, now_s)
+        advised_on = _advised_on(facts, workloads)
+        release = _release_of_osds(infos)
+        ages_s = [s for o in facts if o.signals and (s := o.signals.age_s(now_s)) is not None]
+        sampling = Sampling(None, len(ages_s), min(ages_s, default=None), None)
+    facts = tuple(o._replace(workload=workloads.per_osd.get(o.info.osd_id)) for o in facts)
     if module is not None and module.mode is Mode.OFF:
         facts = ()
     concluded = conclude(
         collection,
         facts,
-        recognition.per_group,
-        module.advised_on if module else _advised_on(facts, recognition),
+        workloads.per_group,
+        advised_on,
         measured=measured_arms(collection.history),
-    )
-    release = (
-        release_of(module.manager_version, module.manager_release)
-        if module
-        else _release_of_osds(infos)
-    )
-    ages_s = [age_s for s in seen.values() if (age_s := s.age_s(now_s)) is not None]
-    snapshot = Snapshot(
-        taken_s=collection.taken_s,
-        mode=module.mode if module else Mode.RECOMMEND,
-        release=release.name if release else None,
-        sampling=module.sampling
-        if module
-        else Sampling(None, len(ages_s), min(ages_s, default=None), None),
-        osds=facts,
-        groups=concluded.groups,
-        findings=concluded.findings,
-        assessments=concluded.assessments,
-        rollout=collection.rollout,
-        history=collection.history,
-        managers=module.managers if module else (),
-        limitations=collection.limitations,
-        notices=module.notices if module else (),
-        campaign=collection.campaign,
-        experiment=collection.experiment,
     )
     deep = ((osd_id, _deep(osd_id, osd)) for osd_id, osd in collection.osds.items())
     return Judgement(
-        snapshot, {i: found for i, found in deep if found}, module.growth if module else {}
+        snapshot_of(collection, facts, concluded, release, sampling),
+        {osd_id: found for osd_id, found in deep if found},
+        module.growth if module else {},
     )
 
 
@@ -98,21 +82,22 @@ def _deep(osd_id: int, osd: OsdCollection) -> Optional[OsdDeepStats]:
 def _release_of_osds(osds: Iterable[OsdInfo]) -> Optional[KnownRelease]:
     """The release of the OSDs; the newest one during an upgrade."""
     running = {release_of_osd(osd) for osd in osds if osd.version is not None}
-    if not running or None in running:
-        # The mgr is not older than its OSDs, and an unknown release may be newer than all known.
-        return None
-    return max((r for r in running if r is not None), key=known_releases().index)
+    known = [release for release in running if release is not None]
+    # The mgr is not older than its OSDs, and an unknown release may be newer than all known.
+    return None if None in running else max(known, key=known_releases().index, default=None)
 
 
 def _facts(osd: OsdInfo, collection: Collection) -> OsdFacts:
     """All but the workload."""
     module, collected = collection.module, collection.osds.get(osd.osd_id, OsdCollection())
-    facts = OsdFacts(osd, None, None, None, sharded=collected.sharded)
-    if module is not None:
-        growth = module.growth.get(osd.osd_id)
-        facts = facts._replace(
-            forecast=growth.forecast() if growth else None, last_start=module.starts.get(osd.osd_id)
-        )
+    growth = module.growth.get(osd.osd_id) if module else None
+    facts = OsdFacts(
+        osd,
+        *(None, None, None),
+        forecast=growth.forecast() if growth else None,
+        sharded=collected.sharded,
+        last_start=module.starts.get(osd.osd_id) if module else None,
+    )
     if collected.evidence is not None:
         facts = _measured(facts, collected.evidence, module.sampled_s if module else None)
     if collected.running is None:
@@ -122,8 +107,6 @@ def _facts(osd: OsdInfo, collection: Collection) -> OsdFacts:
         # The entry in force at the next start is unknown, and so is a pending restart.
         unknown = replace(options, next_start=None, deciding_who=None, starts=None)
         return facts._replace(options=replace(unknown, pending_restart=None))
-    if collected.assumed:
-        options = replace(options, pending_restart=None)
     settings = settings_in_force(osd, collection.entries, collected.running)
     return facts._replace(options=options, settings=settings)
 
@@ -144,29 +127,14 @@ def _measured(facts: OsdFacts, evidence: Evidence, now_s: Optional[float]) -> Os
     )
 
 
-def _recognize(
-    collection: Collection,
-    seen: Mapping[int, Signals],
-    of_osds: Mapping[int, Optional[Details]],
-    now_s: float,
-) -> Recognition:
-    module = collection.module
-    if module is not None:
-        # Repeat the module's last classification, from its previous state.
-        classifier = Classifier(module.memories)
-        return classifier.recognize(
-            seen,
-            collection.cluster_map,
-            module.sampled_s,
-            module.pool_rates,
-            of_osds.get,
-            ReportInterval(module.sampling.report_interval_s),
-        )
-    # One window: the workload that it shows lasted from its first dump to its last one.
-    classifier = Classifier()
+def _recognize(collection: Collection, facts: Iterable[OsdFacts], now_s: float) -> Recognition:
+    """In one window: its workload lasted from its first dump to its last one."""
+    seen = {o.info.osd_id: o.signals for o in facts if o.signals}
+    details = {o.info.osd_id: o.details for o in facts}
     covered_s = max((s.window_s or 0.0 for s in seen.values()), default=0.0)
+    classifier = Classifier()
     classifier.recognize(seen, collection.cluster_map, now_s - covered_s)
-    return classifier.recognize(seen, collection.cluster_map, now_s, details=of_osds.get)
+    return classifier.recognize(seen, collection.cluster_map, now_s, details=details.get)
 
 
 def _advised_on(facts: Iterable[OsdFacts], recognition: Recognition) -> Mapping[str, Workload]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from pathlib import Path
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Mapping
 from urllib.parse import quote
 
 from ..options.verdict import all_options
@@ -26,13 +26,15 @@ _MOST_FORECASTS = 50
 #: Characters that `encodeURIComponent` does not escape.
 _UNQUOTED = "!~*'()"
 #: Characters that end a script in HTML, or a line in older JavaScript.
-_ESCAPES: dict[str, Union[int, str, None]] = {
-    '<': '\\u003c',
-    '>': '\\u003e',
-    '&': '\\u0026',
-    '\u2028': '\\u2028',
-    '\u2029': '\\u2029',
-}
+_ESCAPES = str.maketrans(
+    {
+        '<': '\\u003c',
+        '>': '\\u003e',
+        '&': '\\u0026',
+        '\u2028': '\\u2028',
+        '\u2029': '\\u2029',
+    }
+)
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -62,15 +64,11 @@ def page(judgement: Judgement, script: str) -> str:
     answers = json.dumps(_answers(judgement), allow_nan=False, separators=(',', ':'))
     return _PAGE.format(
         policy=_POLICY,
-        time=html.escape(_time(snapshot.taken_s)),
+        time=html.escape(format_time(snapshot.taken_s) or 'an unknown time'),
         version=VERSION,
-        answers=answers.translate({ord(char): escape for char, escape in _ESCAPES.items()}),
+        answers=answers.translate(_ESCAPES),
         script=script.replace('</script', '<\\/script'),
     )
-
-
-def _time(taken_s: Optional[float]) -> str:
-    return format_time(taken_s) or 'an unknown time'
 
 
 def _answers(judgement: Judgement) -> Mapping[str, Any]:
@@ -98,11 +96,10 @@ def _answers(judgement: Judgement) -> Mapping[str, Any]:
 
 def _fullest(judgement: Judgement) -> list[int]:
     """The OSDs with the fullest DB devices, of those whose growth is known."""
-    used = {
-        osd_id: points.used_bytes[-1] / max(points.total_bytes, 1)
-        for osd_id, points in judgement.growth.items()
-        if any(facts.info.osd_id == osd_id for facts in judgement.snapshot.osds)
-    }
+    used = {}
+    for osd_id in {facts.info.osd_id for facts in judgement.snapshot.osds} & {*judgement.growth}:
+        points = judgement.growth[osd_id]
+        used[osd_id] = points.used_bytes[-1] / max(points.total_bytes, 1)
     return sorted(used, key=lambda osd_id: (-used[osd_id], osd_id))[:_MOST_FORECASTS]
 
 

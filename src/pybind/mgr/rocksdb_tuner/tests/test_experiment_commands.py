@@ -12,7 +12,7 @@ import pytest
 
 from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.commands import Context
-from rocksdb_tuner.commands.changes import _seconds, _share
+from rocksdb_tuner.commands.command import _READ
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Mode
@@ -143,26 +143,31 @@ def test_auto_apply_never_starts_an_experiment() -> None:
     assert all(record.experiment is None for record in world.tuner.snapshot.history)
 
 
-@pytest.mark.parametrize(('text', 'share'), [('10', 0.1), ('7.5%', 0.075), (' 20% ', 0.2)])
-def test_minimum_effect_is_in_percent(text: str, share: float) -> None:
-    assert _share(text) == pytest.approx(share)
+@pytest.mark.parametrize(
+    ('name', 'text', 'value'),
+    [
+        *(('min_effect', '10', 0.1), ('min_effect', '7.5%', 0.075), ('min_effect', ' 20% ', 0.2)),
+        *(('max_duration', '43200', 43200), ('max_duration', '12h', 43200)),
+        *(('max_duration', '90m', 5400), ('max_duration', '2d', 172800)),
+    ],
+)
+def test_minimum_effect_is_in_percent_and_a_duration_has_a_unit_or_is_in_seconds(
+    name: str, text: str, value: float
+) -> None:
+    assert _READ[name](text) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
-    ('text', 'seconds'), [('43200', 43200), ('12h', 43200), ('90m', 5400), ('2d', 172800)]
+    ('name', 'texts', 'reason'),
+    [
+        ('min_effect', ('', 'x', '-5', '1e3', '5 %', '10%%', '٣'), 'use percent, as in'),
+        ('max_duration', ('', 'h', '-5', '12w', '1h30m', '٣h'), 'use seconds, or a number with'),
+    ],
 )
-def test_duration_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None:
-    assert _seconds(text) == seconds
-
-
-@pytest.mark.parametrize('text', ['', 'x', '-5', '1e3', '5 %', '10%%', '٣'])
-def test_invalid_percentage_is_refused(text: str) -> None:
-    with pytest.raises(BadQuestionError, match='use percent, as in') as error:
-        _share(text)
-    assert error.value.errno == errno.EINVAL
-
-
-@pytest.mark.parametrize('text', ['', 'h', '-5', '12w', '1.5h', '1h30m', '٣h'])
-def test_invalid_duration_is_refused(text: str) -> None:
-    with pytest.raises(BadQuestionError, match='use seconds, or a number with s, m, h or d'):
-        _seconds(text)
+def test_invalid_percentage_or_duration_is_refused(
+    name: str, texts: tuple[str, ...], reason: str
+) -> None:
+    for text in texts:
+        with pytest.raises(BadQuestionError, match=reason) as error:
+            _READ[name](text)
+        assert error.value.errno == errno.EINVAL

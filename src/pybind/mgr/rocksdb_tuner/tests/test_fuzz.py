@@ -341,7 +341,7 @@ def reports(draw: st.DrawFn) -> str:
 
 def check_report(text: str) -> None:
     with no_traceback(), contextlib.suppress(UnreadableError):
-        snapshot = judge_files(read_report(parse_json(text.encode(errors='replace')))).snapshot
+        snapshot = judge_files(read_report(parse_json(text))).snapshot
         for output_format in ('plain', 'json'):
             for view in ('status', 'findings', 'osd', 'recommend'):
                 answer = views.show(view, snapshot, output_format)

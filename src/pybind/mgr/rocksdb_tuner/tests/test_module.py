@@ -13,7 +13,7 @@ from mgr_module import HandleCommandResult
 
 from rocksdb_tuner import Module
 from rocksdb_tuner.commands import COMMANDS
-from rocksdb_tuner.commands.context import TAB_NOTICE_S
+from rocksdb_tuner.commands.command import TAB_NOTICE_S
 from rocksdb_tuner.module import SELF_TESTED
 from rocksdb_tuner.operations.phases import OperationRefused
 from rocksdb_tuner.settings import SettingError
@@ -220,7 +220,7 @@ def test_tab_notice_clears_by_itself(module: Any, monkeypatch: pytest.MonkeyPatc
     """Its end is not reported, and the report of its start may have been wrong."""
     module.tab_has_no_place()
     later_s = time.monotonic() + TAB_NOTICE_S + 1
-    monkeypatch.setattr('rocksdb_tuner.commands.context.time.monotonic', lambda: later_s)
+    monkeypatch.setattr('rocksdb_tuner.commands.command.time.monotonic', lambda: later_s)
     assert json.loads(ask(module, 'status', 'json').stdout)['notices'] == []
 
 

@@ -13,7 +13,7 @@ from ..advise.facts import osd_options, settings_in_force
 from ..advise.memory import WorkloadMemory
 from ..advise.records import OsdFacts, OsdOptions, Setting
 from ..collection.records import Collection, ModuleState, OsdCollection
-from ..evaluate import ADVISING, Conclusions, conclude, unknown_manager
+from ..evaluate import ADVISING, Conclusions, conclude, snapshot_of, unknown_manager
 from ..mgr.records import ClusterMap, ConfigEntry, ManagerHost, OsdInfo, RunningOption
 from ..observe.deep import times_of
 from ..observe.observer import Kept
@@ -259,8 +259,7 @@ class Evaluation:
                 notices=(),
                 pending_since_s=self._pending_since_s,
                 advised_on=self._advised_on,
-                memories=sampler.classifier.memories,
-                pool_rates=sampler.pool_rates,
+                workloads=sampler.recognition,
                 growth={},
                 starts=sampler.starts.starts,
             ),
@@ -274,18 +273,9 @@ class Evaluation:
         """Measurements, recommendations and operations under way."""
         module, release = collection.module, release_of(*self._manager)
         assert module is not None
-        return Snapshot(
-            taken_s=collection.taken_s,
-            mode=module.mode,
-            release=release.name if release else None,
-            sampling=module.sampling,
-            osds=osds,
-            groups=concluded.groups,
-            findings=concluded.findings,
+        return replace(
+            snapshot_of(collection, osds, concluded, release, module.sampling),
             alarms=raised(self._alarms),
-            assessments=concluded.assessments,
-            managers=module.managers,
-            limitations=collection.limitations,
             impossible=self._current.impossible,
             **self._operations.shown(),
         )

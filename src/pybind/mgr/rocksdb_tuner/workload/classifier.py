@@ -86,29 +86,14 @@ _NO_POOLS = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
 _INHERITED = 0.6
 
 
-class Memories(NamedTuple):
-    """Hysteresis state of OSDs and device classes."""
-
-    osds: Mapping[int, Memory]
-    groups: Mapping[str, Memory]
-
-
 class Classifier:
-    """Times are seconds of one clock. Not thread-safe.
+    """Times are seconds of one clock. Not thread-safe."""
 
-    ``known``: the state of another classifier to continue with.
-    """
-
-    def __init__(self, known: Optional[Memories] = None) -> None:
-        self._osds: dict[int, Memory] = dict(known.osds) if known else {}
-        self._groups: dict[str, Memory] = dict(known.groups) if known else {}
+    def __init__(self) -> None:
+        self._osds: dict[int, Memory] = {}
+        self._groups: dict[str, Memory] = {}
         #: By device class, from the newest samples.
         self._pools: Mapping[str, PoolContext] = {}
-
-    @property
-    def memories(self) -> Memories:
-        """The state, which makes a classification reproducible."""
-        return Memories(self._osds, self._groups)
 
     @property
     def unsettled_osds(self) -> frozenset[int]:

@@ -130,17 +130,6 @@ def test_failure_domains_follow_from_the_renamed_tree() -> None:
     assert len({domain for domain in new if domain}) == len({domain for domain in old if domain})
 
 
-def test_numbers_stay() -> None:
-    collection, hidden = whole(), anonymous(whole())
-    assert [(o.evidence, o.sharded) for o in hidden.osds.values()] == [
-        (o.evidence, o.sharded) for o in collection.osds.values()
-    ]
-    assert hidden.module is not None
-    assert collection.module is not None
-    for name in ('growth', 'starts', 'pool_rates', 'sampling', 'pending_since_s', 'limits'):
-        assert getattr(hidden.module, name) == getattr(collection.module, name)
-
-
 def _shown(text: str) -> str:
     """The option string as in an anonymized report."""
     entries = anonymous(replace(EMPTY, entries=(ConfigEntry('osd', OPTION, text),))).entries
@@ -191,21 +180,6 @@ def test_words_of_ceph_stay_whatever_hosts_are_called() -> None:
 
 
 @pytest.mark.parametrize(
-    ('actor', 'shown'),
-    [
-        ('operator', 'operator'),
-        ('zqalice', 'user-1'),
-        ('dashboard:zqalice', 'dashboard:user-1'),
-        ('zqa:zqb', 'user-1'),
-        ('', 'operator'),
-    ],
-)
-def test_actors_are_anonymized(actor: str, shown: str) -> None:
-    record = replace(whole().history[0], actor=actor)
-    assert anonymous(replace(EMPTY, history=(record,))).history[0].actor == shown
-
-
-@pytest.mark.parametrize(
     ('who', 'shown'),
     [
         ('osd.3', 'osd.3'),
@@ -240,20 +214,14 @@ def test_each_name_has_one_replacement_everywhere() -> None:
     assert shown.experiment is not None
     assert shown.module is not None
     assert shown.entries is not None
-    gold = shown.cluster_map.osds[1].device_class
-    host = shown.cluster_map.osds[1].host
-    assert (gold, host) == ('class-1', 'host-2')
+    assert shown.cluster_map.osds[1].device_class == 'class-1'
     assert list(shown.module.advised_on) == ['class-1', 'ssd']
-    assert shown.cluster_map.pools[0].device_classes == ('class-1',)
     assert shown.experiment.request.who == shown.entries[1].who == 'osd/class:class-1'
-    assert 'default~class-1' in {bucket.name for bucket in shown.cluster_map.crush.buckets}
-    first, second, third, last = shown.history
-    assert (first.who, first.recommendation_id) == (
-        *('osd/class:class-1/host:host-1', 'class-1-0a1b2c'),
-    )
-    assert (second.actor, second.reason) == (shown.experiment.paused_by, None)
-    assert (third.recommendation_id, last.recommendation_id) == ('host-2-0a1b2c', '')
-    assert shown.experiment.failure is None
-    assert shown.experiment.experiment_id == 'E7'
-    assert len({arm.name for arm in shown.experiment.arms}) == 2
+    assert [(c.actor, c.recommendation_id, c.reason) for c in shown.history] == [
+        ('operator', 'class-1-0a1b2c', None),
+        (shown.experiment.paused_by, 'class-1-0a1b2c', None),
+        ('user-2', 'host-2-0a1b2c', None),
+        ('operator', '', None),
+    ]
+    assert (shown.experiment.failure, shown.experiment.experiment_id) == (None, 'E7')
     assert not re.search('alice|bob|node|berlin|cellar|closet|zq', repr(shown))

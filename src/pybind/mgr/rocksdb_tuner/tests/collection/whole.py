@@ -24,7 +24,6 @@ from rocksdb_tuner.mgr.records import (
 from rocksdb_tuner.observe.deep import Answers, KvAnswer, MemtableTime
 from rocksdb_tuner.observe.details import AlertingOsd
 from rocksdb_tuner.observe.kv_stats import KvStats
-from rocksdb_tuner.observe.load_history import PoolRates
 from rocksdb_tuner.observe.observer import Evidence as Observed
 from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.observe.starts import LastStart
@@ -34,8 +33,7 @@ from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.snapshot import Mode, Sampling
-from rocksdb_tuner.workload.classifier import Memories, Memory
-from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
+from rocksdb_tuner.workload.records import Evidence, Recognition, Workload, WorkloadClass
 
 from ..observe.samples import sample
 
@@ -125,14 +123,7 @@ def _module() -> ModuleState:
         notices=('Lost the history of node8: see https://alice@wiki.example.com/x',),
         pending_since_s={0: 1795210000.0},
         advised_on={'gold': _BUSY, 'ssd': _IDLE},
-        memories=Memories(
-            {
-                0: Memory(_BUSY, WorkloadClass.RBD_SMALL_WRITE, 1.0, 2.0),
-                3: Memory(_BUSY, WorkloadClass.MIXED, 3.0, 4.0),
-            },
-            {'gold': Memory(_BUSY, WorkloadClass.IDLE, 5.0, 6.0)},
-        ),
-        pool_rates={1: PoolRates(1.0, 2.0, 3.0, 4.0)},
+        workloads=Recognition({0: _BUSY, 3: _IDLE}, {'gold': _BUSY}),
         growth={0: GrowthPoints((1.0, 2.0), (10, 20), 100, 7)},
         starts={0: LastStart(250.0, 260.5, None), 3: LastStart(0.0, 5.0, False)},
     )

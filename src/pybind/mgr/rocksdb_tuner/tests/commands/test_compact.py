@@ -159,11 +159,11 @@ def test_a_group_a_host_or_one_osd_is_compacted(
 @pytest.mark.parametrize(
     ('who', 'code', 'text'),
     [
-        ('osd.9', errno.ENOENT, 'osd.9 does not exist'),
+        ('osd.9', errno.ENOENT, 'no OSD matches "osd.9"'),
         ('osd/class:hdd', errno.ENOENT, 'no OSD matches "osd/class:hdd"; groups: osd/class:ssd'),
-        ('all', errno.EINVAL, 'invalid OSDs "all": use "osd" for all'),
-        ('osd.x', errno.EINVAL, 'invalid OSDs "osd.x"'),
-        ('mon', errno.EINVAL, 'invalid OSDs "mon"'),
+        ('all', errno.ENOENT, 'no OSD matches "all"; groups: osd/class:ssd'),
+        ('osd.x', errno.ENOENT, 'no OSD matches "osd.x"'),
+        ('mon', errno.ENOENT, 'no OSD matches "mon"'),
     ],
 )
 def test_unknown_osds_and_empty_groups_are_refused(

@@ -15,25 +15,23 @@ from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.commands import Context, reads
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.present.views import Format
+from rocksdb_tuner.snapshot import recommendation_named
 
 from ..advise.builders import entry, facts, osd_info
 from ..present.samples import recommendation
 
 
-def context_with(
+def snapshot_with(
     *recommendations: Recommendation,
     osds: tuple[OsdFacts, ...] = (),
     assessments: tuple[Assessment, ...] = (),
-) -> Context:
-    snapshot = SimpleNamespace(recommendations=recommendations, osds=osds, assessments=assessments)
-    tuner: Any = SimpleNamespace(snapshot=snapshot)
-    unused = cast('Any', None)
-    return Context(lambda: tuner, unused, unused, unused, unused)
+) -> Any:
+    return SimpleNamespace(recommendations=recommendations, osds=osds, assessments=assessments)
 
 
 def test_recommendation_is_found_by_its_id() -> None:
     known = recommendation()
-    assert context_with(known).recommendation(known.recommendation_id) is known
+    assert recommendation_named(snapshot_with(known), known.recommendation_id) is known
 
 
 @pytest.mark.parametrize(
@@ -50,27 +48,27 @@ def test_unknown_id_is_refused_with_the_current_ones(asked: str, reported: str) 
     known = recommendation()
     other = replace(known, recommendation_id='hdd-1a2b3c', who='osd/class:hdd')
     with pytest.raises(BadQuestionError, match=reported) as refused:
-        context_with(known, other).recommendation(asked)
+        recommendation_named(snapshot_with(known, other), asked)
     assert refused.value.errno == errno.ENOENT
 
 
 def test_without_recommendations_none_are_named() -> None:
     with pytest.raises(BadQuestionError, match='recommendations: none at present'):
-        context_with().recommendation('ssd-000000')
+        recommendation_named(snapshot_with(), 'ssd-000000')
 
 
 def test_recommendation_that_is_held_back_is_named() -> None:
     wait = decision.wait_for('osd/class:ssd', 'the figures still change', '', None)
     held = Assessment('osd/class:ssd', wait, ())
     with pytest.raises(BadQuestionError, match='osd/class:ssd: Wait: the figures still change'):
-        context_with(assessments=(held,)).recommendation('ssd-000000')
+        recommendation_named(snapshot_with(assessments=(held,)), 'ssd-000000')
 
 
 def test_osds_that_would_not_start_are_named_in_place_of_a_recommendation() -> None:
     osds = (facts(osd_info(0)), facts(osd_info(1), entries=(entry('osd.1', 'foo=1'),)))
     wanted = 'osd.1 would not start again .* "ceph config rm osd.1 bluestore_rocksdb_options"'
     with pytest.raises(BadQuestionError, match=wanted):
-        context_with(osds=osds).recommendation('ssd-000000')
+        recommendation_named(snapshot_with(osds=osds), 'ssd-000000')
 
 
 def test_report_is_written_once_for_each_snapshot_and_form(monkeypatch: pytest.MonkeyPatch) -> None:

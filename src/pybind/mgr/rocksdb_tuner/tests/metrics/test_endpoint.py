@@ -37,7 +37,7 @@ from ..present import samples
 
 #: A scrape takes milliseconds; the machine may be busy.
 SOON_S = 2.0
-TEXT = '# TYPE a gauge\na 1.0\n'
+TEXT = b'# TYPE a gauge\na 1.0\n'
 
 
 def free_address(host: str = '127.0.0.1') -> Address:
@@ -87,10 +87,10 @@ def test_scrape_gets_the_text_with_the_content_type_of_the_format(
     address = free_address()
     assert endpoint.follow(address) is None
     response, body = ask(address)
-    assert (response.status, body) == (200, TEXT.encode())
+    assert (response.status, body) == (200, TEXT)
     assert response.headers['Content-Type'] == 'text/plain; version=0.0.4; charset=utf-8'
     assert 'Python' not in response.headers['Server']
-    assert ask(address, '/metrics?x=1')[1] == TEXT.encode()
+    assert ask(address, '/metrics?x=1')[1] == TEXT
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_only_get_of_one_path_is_allowed(
 ) -> None:
     response, body = ask(address, path, method)
     assert response.status == status
-    assert TEXT.encode() not in body
+    assert TEXT not in body
 
 
 def test_invalid_http_request_is_refused_and_the_next_one_answered(address: Address) -> None:
@@ -119,7 +119,7 @@ def test_invalid_http_request_is_refused_and_the_next_one_answered(address: Addr
 
 
 def test_failed_rendering_is_503_without_details() -> None:
-    def broken() -> str:
+    def broken() -> bytes:
         raise RuntimeError('secret detail')
 
     endpoint, address = MetricsEndpoint(broken), free_address()
@@ -230,7 +230,7 @@ def test_stalled_readers_do_not_block_a_scraper(
     sockets: Callable[[Address], socket.socket],
 ) -> None:
     """More than there are places, each with an answer that no socket takes at once."""
-    text = '# TYPE a gauge\n' + 'a 1.0\n' * 1_000_000
+    text = b'# TYPE a gauge\n' + b'a 1.0\n' * 1_000_000
     endpoint, address = MetricsEndpoint(lambda: text), free_address()
     try:
         endpoint.follow(address)
@@ -297,7 +297,7 @@ def test_threads_are_limited_while_the_text_is_written(
     """A closed connection's thread waits for the text, too."""
     written, address = threading.Event(), free_address()
     before = threading.active_count()
-    slow = MetricsEndpoint(lambda: TEXT if written.wait(30) else '')
+    slow = MetricsEndpoint(lambda: TEXT if written.wait(30) else b'')
     slow.follow(address)
     try:
         for _ in range(MAX_THREADS + 50):
@@ -337,13 +337,13 @@ def test_request_in_pieces_is_answered(
         connection.sendall(piece)
         time.sleep(0.05)
     answer = b''.join(iter(lambda: connection.recv(4096), b''))
-    assert answer.endswith(TEXT.encode())
+    assert answer.endswith(TEXT)
 
 
 def test_closed_endpoint_finishes_responses_and_leaves_no_thread(
     sockets: Callable[[Address], socket.socket],
 ) -> None:
-    text = 'a 1.0\n' * 2_000_000
+    text = b'a 1.0\n' * 2_000_000
     endpoint, address = MetricsEndpoint(lambda: text), free_address()
     endpoint.follow(address)
     reader, idle = sockets(address), sockets(address)
@@ -373,7 +373,7 @@ def test_endpoint_whose_thread_ended_is_started_again(
     with pytest.raises(ConnectionRefusedError):
         ask(address)
     assert endpoint.follow(address) is None
-    assert ask(address)[1] == TEXT.encode()
+    assert ask(address)[1] == TEXT
 
 
 def test_thread_that_cannot_start_is_a_problem_and_blocks_nothing(
@@ -394,7 +394,7 @@ def test_thread_that_cannot_start_is_a_problem_and_blocks_nothing(
     with pytest.raises(ConnectionRefusedError):
         ask(address)
     assert endpoint.follow(address) is None
-    assert ask(address)[1] == TEXT.encode()
+    assert ask(address)[1] == TEXT
 
 
 def test_text_is_rendered_once_per_snapshot_and_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rocksdb_tuner.advise.records import GroupFacts
 from rocksdb_tuner.metrics.exposition import PREFIX, Metric, Sample, exposition
-from rocksdb_tuner.metrics.osd_series import SERIES_PER_DEVICE_CLASS, SERIES_PER_OSD
 from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.present import views
@@ -21,6 +20,9 @@ from rocksdb_tuner.snapshot import Snapshot
 
 from ..present import experiment_samples as experiments
 from ..present import samples
+
+#: As documented in `series`.
+SERIES_PER_OSD, SERIES_PER_DEVICE_CLASS = 21, 8
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

@@ -23,7 +23,6 @@ from rocksdb_tuner.present.osd import detail_of, worst_osds
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Snapshot
 
-from ..fake_cluster import OPTION
 from ..test_tuner import World as PlainWorld
 
 SCHEMAS = Path(views.__file__).parent / 'schemas'
@@ -87,24 +86,6 @@ def answers(snapshot: Snapshot) -> dict[str, Any]:
     return {name: json.loads(text) for name, text in found.items()}
 
 
-def idle(world: World) -> None:
-    world.run(120)
-
-
-def small_writes(world: World) -> None:
-    world.recommended_for_rbd()
-
-
-def in_the_middle_of_a_change_of_workload(world: World) -> None:
-    world.recommended_for_rbd()
-    world.run(1)
-
-
-def just_started(world: World) -> None:
-    world.load_ops_per_s = 800
-    world.run(8)
-
-
 def without_reports(world: World) -> None:
     world.tuner.tick()
 
@@ -147,12 +128,6 @@ def string_that_prevents_starts(world: World) -> None:
     world.cluster.operator_sets('osd/class:ssd', 'foo=1')
     world.cluster.operator_sets('osd.2', 'compression=kZSTD')
     world.run(30)
-
-
-def values_from_ceph_conf(world: World) -> None:
-    world.cluster.osds[0].conf_file[OPTION] = STALE
-    world.cluster.restart_by_hand(0)
-    world.run(60)
 
 
 def no_orchestrator_and_spillover(world: World) -> None:
@@ -200,12 +175,6 @@ def days_of_growth(world: World) -> None:
     world.run(80 * 3600, step_s=300.0)
 
 
-def mode_observe(world: World) -> None:
-    world.settings = Settings(mode=Mode.OBSERVE, sample_interval_s=5.0)
-    world.load_ops_per_s = 800
-    world.run(60)
-
-
 def mode_off(world: World) -> None:
     world.run(60)
     world.settings = Settings(mode=Mode.OFF)
@@ -219,37 +188,24 @@ def an_unknown_manager(world: World) -> None:
     world.run(90)
 
 
-def thresholds_of_an_operator(world: World) -> None:
-    world.settings = Settings(sample_interval_s=5.0, limits={'min_gain': 0.6})
-    world.load_ops_per_s = 100
-    world.run(60)
-
-
 def running_rollout(world: World) -> None:
     world.apply(world.recommended_for_rbd())
     world.run_until(Phase.CANARY)
 
 
 SCENARIOS: list[Callable[[World], None]] = [
-    idle,
-    small_writes,
-    in_the_middle_of_a_change_of_workload,
-    just_started,
     without_reports,
     an_osd_down,
     a_stale_string,
     a_restart_pending_for_days,
     osds_with_late_starts,
     string_that_prevents_starts,
-    values_from_ceph_conf,
     no_orchestrator_and_spillover,
     slow_operations,
     deep_statistics_and_details,
     days_of_growth,
-    mode_observe,
     mode_off,
     an_unknown_manager,
-    thresholds_of_an_operator,
     running_rollout,
 ]
 

@@ -11,7 +11,7 @@ from rocksdb_tuner.mgr.records import ClusterMap, PoolInfo
 from rocksdb_tuner.observe.load_history import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
-from rocksdb_tuner.workload.classifier import Classifier, Memories, remember
+from rocksdb_tuner.workload.classifier import Classifier, remember
 from rocksdb_tuner.workload.classify import Activity, activity, classify
 from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
 from rocksdb_tuner.workload.records import UNKNOWN_WORKLOAD, Workload, WorkloadClass, thresholds
@@ -336,10 +336,6 @@ def recognized(
     classifier = Classifier()
     for now_s in (0.0, 10.0, 20.0):
         found = classifier.recognize({0: own, 1: busy}, cluster_map, now_s)
-    again = Classifier(Memories(*classifier.memories)).recognize(
-        {0: own, 1: busy}, cluster_map, 20.0
-    )
-    assert again == found
     assert set(found.per_group) == {name for name in classes if name is not None}
     assert found.per_osd[1].workload_class is RBD_WRITE or classes[1] is None
     return found.per_osd[0], found.per_group.get(classes[0] or '')
