@@ -30,9 +30,6 @@ ROUNDS = 4
 #: Minimum per round, for small clusters.
 LEAST_PER_ROUND = 2
 
-_IS_NUMBER = tuple(field not in LATENCIES for field in DETAILED)
-
-
 #: Below this no part of a write is worth reporting as its bottleneck.
 MIN_CLIENT_OP_MS = 0.05
 
@@ -142,7 +139,9 @@ class WriteLatency(NamedTuple):
         whole_ms = self.client_op_ms
         times = ((*part, getattr(self, part[2])) for part in _PARTS)
         return tuple(
-            LatencyPart(name, within, ms, signal, None if ms is None else _share(ms, whole_ms))
+            LatencyPart(
+                name, within, ms, signal, ms / whole_ms if ms is not None and whole_ms else None
+            )
             for name, within, _, signal, ms in times
         )
 
@@ -177,10 +176,6 @@ class WriteLatency(NamedTuple):
         part, ms = max(named.items(), key=lambda item: item[1])
         share = min(1.0, ms / self.client_op_ms)
         return Bottleneck(part, ms, share, _statement(part, self))
-
-
-def _share(ms: float, whole_ms: Optional[float]) -> Optional[float]:
-    return ms / whole_ms if whole_ms else None
 
 
 _WHAT_IT_MEANS = {
@@ -256,27 +251,18 @@ _COUNTERS = DetailSample._fields[_FIRST:_END]
 
 def take_details(reader: CounterReader, osd_id: int, names: Any, sample: Sample) -> DetailSample:
     """Read the details of the report that ``sample`` was taken from."""
-    values: list[object] = []
-    points = iter(reader.latest(osd_id, [path for path in names if path]))
-    for path, is_number in zip(names, _IS_NUMBER):
-        point = next(points) if path else None
+    sent = {field: path for field, path in zip(DETAILED, names) if path}
+    found: dict[str, Any] = dict.fromkeys(DETAILED)
+    for field, point in zip(sent, reader.latest(osd_id, [*sent.values()])):
+        is_latency = field in LATENCIES
         if (
-            point is None
-            or abs(point.time_s - sample.time_s) > SAME_REPORT_S
-            or is_number != (point.avgcount is None)
+            point is not None
+            and abs(point.time_s - sample.time_s) <= SAME_REPORT_S
+            and is_latency is not (point.avgcount is None)
         ):
-            values.append(None)
-        else:
-            values.append(point.value if is_number else (point.value, point.avgcount))
-    return DetailSample(
-        sample.time_s,
-        sample.nonce,
-        sample.op_w_latency,
-        sample.kv_sync,
-        sample.kv_flush,
-        sample.commit,
-        *values,  # type: ignore[arg-type]  # by the order of the names
-    )
+            found[field] = point[1:] if is_latency else point.value
+    shared = {f: getattr(sample, f) for f in DetailSample._fields if f not in DETAILED}
+    return DetailSample(**shared, **found)
 
 
 def details(before: Optional[DetailSample], after: DetailSample) -> Details:

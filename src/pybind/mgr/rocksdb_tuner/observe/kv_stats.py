@@ -240,7 +240,14 @@ def _column_families(lines: Iterable[str]) -> tuple[ColumnFamilyStats, ...]:
         elif words[:2] == ['Priority', 'Files'] or line.startswith('** '):
             header = ()
         elif header and words and words[0] == 'Sum':
-            family.update(_sum(_cells(header, words)))
+            total = _level(0, _cells(header, words))
+            family.update(
+                files=total.files,
+                size_bytes=total.size_bytes,
+                write_amp=total.write_amp,
+                compaction_write_bytes=total.write_bytes,
+                compaction_read_bytes=total.read_bytes,
+            )
         elif header and words and re.fullmatch('L[0-9]{1,2}', words[0]):
             level = _level(int(words[0][1:]), _cells(header, words))
             family['levels'] = (*family['levels'], level)
@@ -262,17 +269,6 @@ def _cells(header: tuple[str, ...], words: list[str]) -> Mapping[str, Optional[f
     return {**cells, 'Size': None if size is None or unit is None else size * unit}
 
 
-def _sum(cells: Mapping[str, Optional[float]]) -> Mapping[str, Optional[float]]:
-    return {
-        'files': _whole(cells.get('Files')),
-        'size_bytes': _whole(cells['Size']),
-        # RocksDB prints 0 without flushes.
-        'write_amp': cells.get('W-Amp') or None,
-        'compaction_write_bytes': _moved(cells, 'Wr(MB/s)'),
-        'compaction_read_bytes': _moved(cells, 'Rd(MB/s)'),
-    }
-
-
 def _level(number: int, cells: Mapping[str, Optional[float]]) -> LevelStats:
     return LevelStats(
         level=number,
@@ -281,6 +277,7 @@ def _level(number: int, cells: Mapping[str, Optional[float]]) -> LevelStats:
         score=cells.get('Score'),
         read_bytes=_moved(cells, 'Rd(MB/s)'),
         write_bytes=_moved(cells, 'Wr(MB/s)'),
+        # RocksDB prints 0 without flushes.
         write_amp=cells.get('W-Amp') or None,
         compactions=_whole(cells.get('Comp(cnt)')),
     )

@@ -8,20 +8,18 @@ serve thread, read by others.
 
 from __future__ import annotations
 
-import marshal
 import math
 from array import array
 from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from threading import Lock
 from typing import Generic, NamedTuple, Optional, TypeVar
 
 from ..mgr.records import PoolCounters
 from .report_interval import DEFAULT, ReportInterval
 from .sample import Sample
-from .window import MAX_GAP_S, MIN_WINDOW_S, SHORT_WINDOW_S, differences
+from .window import MAX_GAP_S, MIN_WINDOW_S, SHORT_WINDOW_S, window
 
 #: Numbers that are not negative, in 16 bits, for series that are noisy anyway. A code stands for a
 #: logarithm, so the error is a share of the number. Less is 0, more is the most: a millionth of a
@@ -169,8 +167,8 @@ class WorkHistory:
         self._least_s = 0.0
         #: The first row is the start of the first interval.
         self._series: Series[int] = Series(len(Work._fields))
-        #: Samples at the end of the last interval, packed: time, process, and the used counters.
-        self._last: dict[int, bytes] = {}
+        #: Samples at the end of the last interval.
+        self._last: Mapping[int, Optional[Sample]] = {}
 
     def due(self, time_s: float, reports: ReportInterval = DEFAULT) -> bool:
         """Whether `add` would use samples of that time."""
@@ -190,11 +188,7 @@ class WorkHistory:
             self._series.append(
                 time_s, {n: _work(self._last.get(n), sample) for n, sample in samples.items()}
             )
-            self._last = {
-                osd_id: marshal.dumps((sample.time_s, sample.nonce, _used(sample)))
-                for osd_id, sample in samples.items()
-                if sample is not None
-            }
+            self._last = dict(samples)
             if len(times_s) > INTERVALS + 1:
                 self._make_room()
 
@@ -235,18 +229,12 @@ class WorkHistory:
             series.rows[osd_id] = row[: series.width] + _merged(row[first:], count)
 
 
-#: The counters whose differences make `Work`.
-_used = attrgetter('kv_sync', 'commit', 'op_w_latency', 'bytes_written_wal', 'bytes_written_sst')
-
-
-def _work(first: Optional[bytes], last: Optional[Sample]) -> Work:
-    if first is None or last is None:
+def _work(first: Optional[Sample], last: Optional[Sample]) -> Work:
+    done = window(first, last) if first is not None and last is not None else None
+    if done is None or last is None:
         return _UNKNOWN_WORK
-    time_s, nonce, used = marshal.loads(first)  # noqa: S302 - written by this process
-    done = differences(used, _used(last))
-    if nonce != last.nonce or last.time_s - time_s < MIN_WINDOW_S or done is None:
-        return _UNKNOWN_WORK
-    kv_sync, commit, writes, wal, sst = done
+    kv_sync, commit, writes = done.kv_sync, done.commit, done.op_w_latency
+    wal, sst = done.bytes_written_wal, done.bytes_written_sst
     return Work(
         kv_sync_s=kv_sync.total_s if kv_sync else None,
         txns=commit.operations if commit else None,

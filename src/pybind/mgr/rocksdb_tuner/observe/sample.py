@@ -171,11 +171,12 @@ _OF_OPERATIONS = (*_OF_WRITES, *_OF_OTHERS, 'op_w')
 _OF_ROUNDS = ('kv_flush', 'bytes_written_wal')
 
 _Fields = tuple[str, ...]
+_Points = dict[str, Optional[CounterPoint]]
 
 
 @lru_cache(maxsize=64)
 def _always_read(*, db: bool, wal: Optional[bool], slow: Optional[bool]) -> _Fields:
-    """The counters that no other one tells to be unchanged; kv_sync is the first.
+    """The counters that no other one tells to be unchanged.
 
     Device sizes do not change while the process runs, nor do the used bytes of a missing device,
     for which BlueFS reports 0; without a slow device nothing is written to it. ``db``: whether the
@@ -215,26 +216,25 @@ def take_sample(
     process's counters until the new one reports. Constant values are taken from ``known``, an
     earlier sample of the same process.
     """
-    every: _Fields = tuple(_SAMPLED)
     if known is None or known.nonce != nonce:
         values: list[object] = [None] * len(Sample._fields)
-        fields, points = every, reader.latest(osd_id, names)
+        found = dict(zip(_SAMPLED, reader.latest(osd_id, names)))
     else:
         values = list(known)
-        fields, points = _read_changed(reader, osd_id, names, known)
-    times = [point.time_s for point in points if point is not None]
+        found = _read_changed(reader, osd_id, names, known)
+    times = [point.time_s for point in found.values() if point is not None]
     # Usually all counters are from one report, with one timestamp.
     if times and min(times) < max(times) - SAME_REPORT_S:
         # A report arrived during the read: start over.
-        fields, points = every, reader.latest(osd_id, names)
-        times = [point.time_s for point in points if point is not None]
+        found = dict(zip(_SAMPLED, reader.latest(osd_id, names)))
+        times = [point.time_s for point in found.values() if point is not None]
     if not times:
         return None
     time_s = max(times)
     if time_s <= not_before_s or now_s - time_s > reports.stale_s:
         return None
     values[:2] = time_s, nonce
-    for field, point in zip(fields, points):
+    for field, point in found.items():
         place, is_latency = _PLACE[field]
         # A counter of an unexpected kind is a different counter of the same name.
         if (
@@ -245,49 +245,43 @@ def take_sample(
             values[place] = None
         else:
             values[place] = point[1:] if is_latency else point.value
-    if 'op_w_latency' in fields and 'op_w' not in fields:
+    if 'op_w_latency' in found and 'op_w' not in found:
         latency = values[_OP_W_LATENCY]
         values[_OP_W] = latency[1] if isinstance(latency, tuple) else None
     return Sample._make(values)  # by the order of the fields
 
 
-def _read_changed(
-    reader: CounterReader, osd_id: int, names: Any, known: Sample
-) -> tuple[_Fields, list[Optional[CounterPoint]]]:
-    """The counters that may have changed, with their points; reading dominates a sample's cost."""
+def _read_changed(reader: CounterReader, osd_id: int, names: Any, known: Sample) -> _Points:
+    """The counters that may have changed: reading dominates a sample's cost."""
     wal, slow = known.wal_total_bytes, known.slow_total_bytes
     wal_known = wal is not None and known.wal_used_bytes is not None
     slow_known = None not in (slow, known.slow_used_bytes, known.bytes_written_slow)
-    fields = _always_read(
-        db=known.db_total_bytes is not None,
-        wal=wal != 0 if wal_known else None,
-        slow=slow != 0 if slow_known else None,
+    found: _Points = {}
+
+    def read(fields: _Fields) -> None:
+        found.update(zip(fields, reader.latest(osd_id, _paths(names, fields))))
+
+    done: Any = reader.latest(osd_id, (ALL_OPERATIONS,))[0]
+    read(
+        _always_read(
+            db=known.db_total_bytes is not None,
+            wal=wal != 0 if wal_known else None,
+            slow=slow != 0 if slow_known else None,
+        )
     )
-    done, *points = reader.latest(osd_id, (ALL_OPERATIONS, *_paths(names, fields)))
-    kv_sync = points[0]
-    others: Optional[int] = None
-    more: _Fields = ()
+    kv_sync: Any = found['kv_sync']
     # Only counters of one report can be compared.
-    if done is None or done.avgcount is not None or not kv_sync or kv_sync.time_s != done.time_s:
-        more = (*_OF_ROUNDS, *_OF_OPERATIONS)
-    else:
-        if kv_sync[1:] != known.kv_sync or None in (known.kv_flush, known.bytes_written_wal):
-            more = _OF_ROUNDS
-        kinds: tuple[Any, ...] = known[_OP_W : _OP_W + len(_OF_OPERATIONS)]
-        if None in kinds:
-            more += _OF_OPERATIONS
-        else:
-            op_w, _, _, op_r, _, op_rw, _ = kinds
-            others = op_r + op_rw
-            if done.value != others + op_w:
-                more += _OF_WRITES
-    points += reader.latest(osd_id, _paths(names, more))
-    if done is not None and others is not None and more[-2:] == _OF_WRITES:
-        latency = points[-2]
+    alike = done and done.avgcount is None and kv_sync and kv_sync.time_s == done.time_s
+    rounds_known = alike and None not in (known.kv_flush, known.bytes_written_wal)
+    if not rounds_known or kv_sync[1:] != known.kv_sync:
+        read(_OF_ROUNDS)
+    kinds: tuple[Any, ...] = known[_OP_W : _OP_W + len(_OF_OPERATIONS)]
+    others = kinds[3] + kinds[5] if alike and None not in kinds else None
+    if others is None or done.value != others + known.op_w:
+        read(_OF_WRITES)
+        latency = found['op_w_latency']
         if latency is None or latency.avgcount is None:
-            rest: _Fields = (*_OF_OTHERS, 'op_w')
-        else:
-            rest = () if done.value == others + latency.avgcount else _OF_OTHERS
-        points += reader.latest(osd_id, _paths(names, rest))
-        more += rest
-    return fields + more, points
+            read((*_OF_OTHERS, 'op_w'))
+        elif others is None or done.value != others + latency.avgcount:
+            read(_OF_OTHERS)
+    return found

@@ -56,17 +56,6 @@ _FIRST = Sample._fields.index(Window._fields[1])
 _END = Sample._fields.index(Window._fields[-1]) + 1
 
 
-def comparable(before: Sample, after: Sample) -> bool:
-    """Whether `window` gives a result; much cheaper than computing it."""
-    # Counters never decrease; pairs of sum and count compare by sum.
-    pairs: Iterable[Any] = zip(before[_FIRST:_END], after[_FIRST:_END])
-    return (
-        before.nonce == after.nonce
-        and after.time_s - before.time_s >= MIN_WINDOW_S
-        and all(old is None or new is None or old <= new for old, new in pairs)
-    )
-
-
 def window(before: Sample, after: Sample) -> Optional[Window]:
     """None if the samples cannot be compared: different processes, or too close together."""
     window_s = after.time_s - before.time_s
@@ -142,7 +131,7 @@ class OsdHistory(NamedTuple):
             apart_s = sample.time_s - newest.time_s
             if sample.nonce == newest.nonce and 0 <= apart_s < reports.confirm_s:
                 return self
-            if apart_s > MAX_GAP_S or not comparable(newest, sample):
+            if apart_s > MAX_GAP_S or window(newest, sample) is None:
                 recent = anchors = ()
         recent = (*recent, sample)
         # Keep at least two samples, even if reports are rare.

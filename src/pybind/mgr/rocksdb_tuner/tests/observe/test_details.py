@@ -146,21 +146,6 @@ def test_all_osds_are_sampled_within_eight_ticks_few_at_a_time(osds: int) -> Non
     assert all(len(chosen) <= max(LEAST_PER_ROUND, -(-osds // ROUNDS)) for chosen in rounds)
 
 
-def test_detailed_samples_are_dropped_with_the_process() -> None:
-    table, observer, names = CounterTable(), Observer(), details_for('pacific')
-    osd = osd_info()
-    for step in range(2):
-        report(table, 100.0 + 10 * step, 1000 * step, names)
-        observer.observe(table, ClusterMap(1, frozenset(), None, (osd,), ()), 101.0 + 10 * step)
-    found = observer.details(0)
-    assert found is not None
-    assert found.latency is not None
-    assert found.latency.window_s == 10.0
-    restarted = osd_info(nonce=8)
-    observer.observe(table, ClusterMap(1, frozenset(), None, (restarted,), ()), 121.0)
-    assert observer.details(0) is None
-
-
 @pytest.mark.parametrize('light', [False, True], ids=['full', 'between-full-samples'])
 def test_first_sample_of_a_process_has_details(light: bool) -> None:
     """Whose turn it is does not matter: an OSD's memory decides what suits it."""
@@ -279,14 +264,6 @@ def test_values_missing_in_the_release_are_null() -> None:
     assert seen['kv'] == pytest.approx(2.0396, abs=1e-3)
 
 
-def test_every_part_belongs_to_an_existing_whole() -> None:
-    found = REEF.parts
-    names = [part.part for part in found]
-    assert len(names) == len(set(names))
-    assert [part.part for part in found if part.within is None] == ['client-op']
-    assert all(part.within in names for part in found if part.within is not None)
-
-
 def test_recorded_osd_waits_for_replicas_on_two_shared_cores() -> None:
     assert named(PACIFIC).part == 'replicas'
     assert named(REEF).part == 'replicas'
@@ -334,10 +311,6 @@ def test_few_known_parts_give_no_bottleneck(field: str) -> None:
     assert REEF._replace(**unknown).bottleneck is None
 
 
-def test_idle_osd_has_no_bottleneck() -> None:
-    assert WriteLatency(60.0).bottleneck is None
-
-
 def test_local_commit_slower_than_the_client_mean_gives_no_replica_time() -> None:
     """The OSD is a replica of much larger writes than clients send to it."""
     assert REEF._replace(bluestore_ms=9.0).replicas_ms is None
@@ -368,13 +341,6 @@ DATA = Path(__file__).parent / 'data'
 def test_slow_commits_are_counted_as_in_the_perf_schema(release: str, sent: bool) -> None:
     counters = json.loads((DATA / release / 'counters_sent.json').read_text())
     assert [name in counters for name in SLOW_COUNTERS] == [sent] * len(SLOW_COUNTERS)
-
-
-@pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
-def test_no_release_sends_cpu_time_or_rocksdb_stall_time(release: str) -> None:
-    counters = json.loads((DATA / release / 'counters_sent.json').read_text())
-    assert counters
-    assert not [name for name in counters if 'cpu' in name or name.startswith('rocksdb.')]
 
 
 def test_value_missing_in_the_report_is_unknown() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Optional, Union
+from typing import Optional
 
 import pytest
 from hypothesis import given
@@ -26,8 +26,7 @@ from rocksdb_tuner.observe.load_history import (
     decode,
     encode,
 )
-from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.window import MAX_GAP_S, window
+from rocksdb_tuner.observe.window import MAX_GAP_S
 
 from .samples import MIB, sample
 
@@ -82,67 +81,6 @@ def test_restart_absence_and_unknown_counters_make_unknown_intervals() -> None:
     assert kept.by_osd[1][1][4:] == (None, None)
     assert kept.by_osd[1][1].txns is None
     assert kept.by_osd[9] == (UNKNOWN_WORK, UNKNOWN_WORK)
-
-
-class Ends(NamedTuple):
-    """Of a counter: two numbers at the first sample, what is added, and where it is known."""
-
-    numbers: tuple[int, int]
-    added: tuple[int, int]
-    known: tuple[bool, bool]
-
-    def at(self, end: int, *, pair: bool) -> Union[int, tuple[int, int], None]:
-        sums = tuple(a + end * b for a, b in zip(self.numbers, self.added))
-        return None if not self.known[end] else (sums[0], sums[1]) if pair else sums[0]
-
-
-_NUMBER = st.integers(1, 1 << 50)
-# Seldom a counter that decreased
-_ADDED = st.integers(0, 1 << 40) | st.integers(-1, 8)
-_ENDS = st.builds(
-    Ends,
-    st.tuples(_NUMBER, _NUMBER),
-    st.tuples(_ADDED, _ADDED),
-    st.tuples(st.booleans(), st.booleans()) | st.just((True, True)),
-)
-_USED = ('kv_sync', 'commit', 'op_w_latency', 'bytes_written_wal', 'bytes_written_sst')
-
-
-@given(st.tuples(*[_ENDS] * len(_USED)))
-def test_work_is_that_of_a_window_of_the_used_counters(counters: tuple[Ends, ...]) -> None:
-    """Also where a counter is unknown at either end; after a reset nothing is known."""
-
-    def at(end: int) -> Sample:
-        found: dict[str, Any] = {
-            name: counter.at(end, pair=not name.startswith('bytes'))
-            for name, counter in zip(_USED, counters)
-        }
-        return sample(1000.0 + 30 * end, 0)._replace(**found)
-
-    before, after = at(0), at(1)
-    history = WorkHistory()
-    history.add({0: before}, 1000)
-    history.add({0: after}, 1030)
-    (work,) = history.read([0]).by_osd[0]
-    span = window(before, after)
-    if span is None:
-        assert work == UNKNOWN_WORK
-        return
-    kv_sync, commit, writes = span.kv_sync, span.commit, span.op_w_latency
-    wal, sst = span.bytes_written_wal, span.bytes_written_sst
-    expected = Work(
-        kv_sync_s=kv_sync.total_s if kv_sync else None,
-        txns=commit.operations if commit else None,
-        writes=writes.operations if writes else None,
-        write_s=writes.total_s if writes else None,
-        db_bytes=None if wal is None or sst is None else wal + sst,
-        db_used_bytes=10 * MIB,
-    )
-    for found, known in zip(work, expected):
-        if known is None:
-            assert found is None
-        else:
-            assert found == pytest.approx(known, rel=MAX_ERROR, abs=LEAST)
 
 
 def test_removed_osd_is_dropped() -> None:
@@ -204,12 +142,6 @@ def test_number_comes_back_within_the_stated_error(value: float) -> None:
     assert decode(code) == pytest.approx(value, rel=MAX_ERROR)
 
 
-@given(st.floats(0, MOST), st.floats(0, MOST))
-def test_order_is_kept(one: float, other: float) -> None:
-    less, more = encode(sorted((one, other)))
-    assert less <= more
-
-
 def test_numbers_outside_of_the_range_become_its_ends() -> None:
     least, most, zero = encode([LEAST / 2, MOST * 10, 0])
     assert decode(least) == decode(zero) == 0.0
@@ -233,13 +165,6 @@ def test_rates_cover_the_same_time_as_those_of_osds() -> None:
     for now_s, writes in ((0.0, 0), (10.0, 5000), (20.0, 5100), (30.0, 5200), (40.0, 5300)):
         history.add({1: counters(writes)}, now_s)
     assert history.rates() == {1: PoolRates(20.0, 0.0, 10.0, 40960.0)}
-
-
-def test_one_reading_gives_no_rate() -> None:
-    history = PoolHistory()
-    assert history.rates() == {}
-    history.add({1: counters(100)}, 0.0)
-    assert history.rates() == {}
 
 
 def test_pools_with_decreased_or_missing_counters_are_unknown() -> None:

@@ -17,7 +17,7 @@ from rocksdb_tuner.observe.report_interval import (
     MIN_INTERVAL_S,
     choose_interval,
 )
-from rocksdb_tuner.observe.sample import ALL_OPERATIONS, Sample, take_sample
+from rocksdb_tuner.observe.sample import ALL_OPERATIONS, Sample
 from rocksdb_tuner.observe.signals import Signals, steady_report_s
 from rocksdb_tuner.observe.window import OsdHistory
 
@@ -66,11 +66,6 @@ def test_one_sample_gives_sizes_and_no_rates() -> None:
     assert all(getattr(found, name) is None for name in rates)
 
 
-def test_write_amplification_needs_flushes() -> None:
-    assert two_samples(osd_info(), after=100).db_write_amp is None
-    assert two_samples(osd_info(), after=10_000).db_write_amp == pytest.approx(3.0)
-
-
 def test_compaction_is_estimated_as_writes_no_flush_can_explain() -> None:
     found = two_samples(osd_info(), after=1000)
     assert found.compaction_source == 'estimated'
@@ -96,66 +91,10 @@ def test_counter_no_longer_sent_is_unknown() -> None:
     table.report(0, sample(100.0, 0))
     observed(table, observer, osd_info(), 101.0)
     table.report(0, sample(110.0, 1000))
-    table.points[0, NAMES.op_w] = CounterPoint(50.0, 999, None)
+    table.points[0, NAMES.op_r] = CounterPoint(50.0, 999, None)
     found = observed(table, observer, osd_info(), 111.0)
-    assert found.write_iops is None
-    assert found.read_iops == 100.0
-
-
-class ReportsWhileRead(CounterTable):
-    """The next report arrives when half of the counters have been read."""
-
-    def __init__(self, then: Sample) -> None:
-        super().__init__()
-        self._then = then
-        self._left = len(NAMES) // 2
-
-    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
-        points: list[Optional[CounterPoint]] = []
-        for path in paths:
-            self._left -= 1
-            if self._left == 0:
-                self.report(osd_id, self._then)
-            points += super().latest(osd_id, [path])
-        return points
-
-
-def test_report_arriving_during_the_read_is_taken_as_a_whole() -> None:
-    then = sample(105.0, 2000)
-    table = ReportsWhileRead(then)
-    table.report(0, sample(100.0, 1000))
-    assert take_sample(table, 0, 7, NAMES, 105.0) == then
-
-
-def test_device_sizes_and_unused_devices_are_read_once_per_process() -> None:
-    table = CounterTable()
-    table.report(0, sample(100.0, 1000))
-    first = take_sample(table, 0, 7, NAMES, 100.0)
-    assert first is not None
-    then = sample(105.0, 2000)
-    table.report(0, then)
-    of_devices = {
-        NAMES.db_total_bytes, NAMES.wal_total_bytes, NAMES.wal_used_bytes, NAMES.slow_total_bytes,
-        NAMES.slow_used_bytes,
-    }  # fmt: skip
-    for path in of_devices:
-        table.points[0, path] = CounterPoint(105.0, 1 << 40)
-    assert take_sample(table, 0, 7, NAMES, 105.0, known=first) == then
-    # Another process may have other devices.
-    other = take_sample(table, 0, 8, NAMES, 105.0, known=first)
-    assert other is not None
-    assert other.wal_used_bytes == 1 << 40
-
-
-def test_usage_of_an_existing_device_is_read_again() -> None:
-    table = CounterTable()
-    table.report(0, sample(100.0, 1000)._replace(wal_total_bytes=MIB, slow_total_bytes=MIB))
-    first = take_sample(table, 0, 7, NAMES, 100.0)
-    for path in (NAMES.db_used_bytes, NAMES.wal_used_bytes, NAMES.slow_used_bytes):
-        table.points[0, path] = CounterPoint(100.0, 4096)
-    found = take_sample(table, 0, 7, NAMES, 100.0, known=first)
-    assert found is not None
-    assert (found.db_used_bytes, found.wal_used_bytes, found.slow_used_bytes) == (4096,) * 3
+    assert found.read_iops is None
+    assert found.write_iops == 100.0
 
 
 def test_counter_of_unexpected_type_is_unknown() -> None:

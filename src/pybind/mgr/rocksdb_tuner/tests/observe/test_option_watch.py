@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Mapping
 
 import pytest
@@ -162,25 +161,3 @@ def test_equal_options_of_osds_are_one_object(config: FakeConfig) -> None:
     assert one is same
     assert other is same_again
     assert one != other
-
-
-def test_removed_osd_is_dropped(config: FakeConfig) -> None:
-    watch = OptionWatch(config, [NAME])
-    watch.refresh(cluster_of(osd(0), osd(1)), 0.0)
-    watch.refresh(cluster_of(osd(0)), 1.0)
-    assert watch.known.running(replace(osd(1))) is None
-
-
-def test_entries_that_did_not_change_stay_the_same_object() -> None:
-    """What is derived from them is compared with them at every tick."""
-    config = FakeConfig()
-    config.stored = (ConfigEntry('osd', NAME, 'a'),)
-    watch = OptionWatch(config, (NAME,))
-    watch.refresh(cluster_of(), 0.0)
-    before = watch.known.entries
-    config.stored = (ConfigEntry('osd', NAME, 'a'),)
-    watch.refresh(cluster_of(), POLL_S)
-    assert watch.known.entries is before
-    config.stored = (ConfigEntry('osd', NAME, 'b'),)
-    watch.refresh(cluster_of(), 2 * POLL_S)
-    assert watch.known.entries == config.stored

@@ -64,15 +64,6 @@ def test_restart_between_two_samples_was_shorter_than_their_distance() -> None:
     assert Watching().look(*one(1, 2)) == {0: LastStart(0.0, TEN_S, None)}
 
 
-def test_each_start_replaces_the_previous_one() -> None:
-    """The last start is kept; while the OSD is down again, it stays the last."""
-    watching = Watching()
-    slow = watching.look(*one(1, *[None] * 30, 2))[0]
-    assert slow.away_s == 290.0
-    assert watching.look(*one(None, None)) == {0: slow}
-    assert watching.look(*one(3)) == {0: LastStart(TEN_S, 30.0, False)}
-
-
 @pytest.mark.parametrize('nonces', [(None, None, 2), (None, 2, 2), (1, 1), (1, None), (1, None, 1)])
 def test_only_tracked_process_changes_are_starts(
     nonces: tuple[Optional[int], ...],
@@ -122,14 +113,6 @@ def test_purged_osd_is_dropped_and_a_recreated_one_is_new() -> None:
         watching.look(*one(1, None, 2, None))
         watching.uuids = {0: 'another'}
         assert watching.look(*one(nonce, 4 if nonce is None else nonce)) == {}
-
-
-def test_osd_without_a_nonce_is_unknown() -> None:
-    """Which process is up is unknown."""
-    watch = StartWatch()
-    for n, nonce in enumerate((1, None, 2)):
-        watch.sample([osd_info(0, nonce)], n * TEN_S, TEN_S)
-    assert watch.starts == {}
 
 
 def host(up: Iterable[int], down: Iterable[int], nonce: int = 1) -> Seen:

@@ -16,7 +16,6 @@ from rocksdb_tuner.observe.trend import (
     POINTS,
     SPACING_OF_CHARTS_S,
     SPACING_S,
-    TREND_SIGNALS,
     Forecast,
     GrowthHistory,
     GrowthPoints,
@@ -42,19 +41,6 @@ def shown(found: Optional[Trend], signal: str = 'kv_sync_ms') -> list[Optional[f
 def add(trends: Trends, time_s: float, values: dict[int, Optional[float]]) -> None:
     found = {osd_id: signals(osd_id, value) for osd_id, value in values.items()}
     trends.add(found, dict.fromkeys(values, 'ssd'), time_s)
-
-
-def test_all_points_of_an_osd_are_kept_in_order_with_gaps() -> None:
-    trends = Trends()
-    values: list[Optional[float]] = [1.0, None, 3.0]
-    for step, value in enumerate(values):
-        add(trends, 1000 + step * LATER_S, {0: value})
-    found = trends.of_osd(0)
-    assert found is not None
-    assert list(found.times_s) == [1000, 1060, 1120]
-    assert shown(found) == values
-    assert list(found.values['db_used_bytes']) == [None] * 3
-    assert tuple(found.values) == TREND_SIGNALS
 
 
 def test_first_point_has_the_first_rates() -> None:
@@ -103,20 +89,6 @@ def test_the_ring_keeps_the_newest_points_whenever_an_osd_came(
         assert later is not None
         expected = [float(step) if step >= came else None for step in kept]
         assert shown(later) == expected
-
-
-@pytest.mark.parametrize('interval_s', [10.0, 30.0, 45.0, 60.0, 90.0])
-def test_an_osd_has_a_point_in_each_minute_of_the_last_hour(interval_s: float) -> None:
-    """Or with each sample, where those are rarer."""
-    trends = Trends()
-    for step in range(round(4 * 3600 / interval_s)):
-        add(trends, step * interval_s, {0: float(step)})
-    found = trends.of_osd(0)
-    assert found is not None
-    assert len(found.times_s) == OSD_POINTS
-    apart_s = [b - a for a, b in zip(found.times_s, found.times_s[1:])]
-    assert max(apart_s) < 2 * LATER_S
-    assert found.times_s[-1] - found.times_s[0] >= 0.9 * 3600
 
 
 def test_class_has_the_median_of_times_and_the_mean_of_rates_of_known_osds() -> None:
