@@ -42,15 +42,6 @@ def test_versions_outside_the_measured_range_are_not_described(version: str) -> 
     assert str(error.value) == f'RocksDB {version!r} is unknown; known versions: 6.8 to 10.10'
 
 
-def test_option_between_two_versions_is_known_if_both_know_it() -> None:
-    known = catalogue()
-    assert known.get('ttl', '6.15') is known.options['ttl']
-    # It came with 7.9, and stayed.
-    assert known.get('wal_compression', '6.15') is None
-    assert known.get('wal_compression', '8.4') is known.options['wal_compression']
-    assert known.get('nope', '7.9') is None
-
-
 @pytest.mark.parametrize(
     ('name', 'version', 'without'),
     [
@@ -102,12 +93,6 @@ def test_object_names_are_parsed(
     assert rule.takes(value) is taken
 
 
-def test_value_is_shown_in_its_unit() -> None:
-    known = catalogue().options
-    assert known['write_buffer_size'].spelled(16 << 20) == '16 MiB'
-    assert known['max_write_buffer_number'].spelled(16) == '16'
-
-
 def test_enum_value_is_known_from_the_version_that_added_it() -> None:
     pri = catalogue().options['compaction_pri']
     names = {version: 'kRoundRobin' in pri.choice_names(version) for version in ('6.8', '7.9')}
@@ -116,18 +101,6 @@ def test_enum_value_is_known_from_the_version_that_added_it() -> None:
     tier = catalogue().options['lowest_used_cache_tier']
     assert 'kVolatileCompressedTier' not in tier.choice_names('7.9')
     assert 'kVolatileCompressedTier' in tier.choice_names('9.10')
-
-
-def test_members_and_choices_are_found_by_name() -> None:
-    known = catalogue().options
-    member = known['compression_opts'].member('level')
-    assert member is not None
-    assert member.name == 'level'
-    assert known['compression_opts'].member('nope') is None
-    choice = known['compression'].choice('kZSTD')
-    assert choice is not None
-    assert (choice.name, choice.starts) == ('kZSTD', False)
-    assert known['compression'].choice('nope') is None
 
 
 def test_unread_value_has_a_reason() -> None:

@@ -40,73 +40,10 @@ def text_of(pairs: list[tuple[str, str]]) -> str:
     return ','.join(f'{name}={value}' for name, value in pairs)
 
 
-@pytest.mark.parametrize(
-    'text',
-    [
-        'write_buffer_size=8MB,max_write_buffer_number=5',
-        'write_buffer_size=8MB;max_write_buffer_number=5',
-        'write_buffer_size=8MB,max_write_buffer_number=5,',
-        'write_buffer_size=8MB;max_write_buffer_number=5;\n',
-        ' write_buffer_size = 8MB ,\tmax_write_buffer_number = 5 ',
-        'write_buffer_size={8MB},max_write_buffer_number={5}',
-        'write_buffer_size=1,max_write_buffer_number=5,write_buffer_size=8MB',
-    ],
-)
-def test_every_accepted_spelling_gives_the_same_set(text: str) -> None:
-    """Separators, blanks, one trailing separator, braces, and the last of a name wins."""
-    assert parse(text) == OptionSet(
-        (('write_buffer_size', '8MB'), ('max_write_buffer_number', '5'))
-    )
-
-
-def test_empty_string_is_an_empty_set() -> None:
-    assert parse('').items == ()
-
-
-def test_newline_is_no_separator() -> None:
-    """Measured: RocksDB takes it for a blank inside the value, and loses the second option."""
-    assert parse('write_buffer_size=8MB\nmax_write_buffer_number=5').items == (
-        ('write_buffer_size', '8MB\nmax_write_buffer_number=5'),
-    )
-
-
 def test_values_are_replaced_added_and_removed() -> None:
     changed = parse('a=1,b=2').replaced({'a': None, 'c': '3', 'b': '4', 'd': None})
     assert changed.items == (('b', '4'), ('c', '3'))
     assert (len(changed), 'a' in changed, 'b' in changed, changed.get('c')) == (2, False, True, '3')
-
-
-def test_overridden_earlier_values_are_kept() -> None:
-    assert parse('a=1,b=2,a=3,a=4').overridden == (('a', '1'), ('a', '3'))
-
-
-@pytest.mark.parametrize(
-    ('text', 'position', 'word'),
-    [
-        ('write_buffer_size=64MB,,', 23, 'separator'),
-        (',write_buffer_size=8MB', 0, 'separator'),
-        ('a=1,,b=2', 4, 'separator'),
-        ('a=1,;', 4, 'separator'),
-        ('a=1, ,', 5, 'separator'),
-        ('a=1,b', 4, 'no "="'),
-        ('this is not an option string', 0, 'no "="'),
-        ('=5', 0, 'no name'),
-        ('a=1, =5', 4, 'no name'),
-        ('a={1', 2, 'unclosed'),
-        ('a={1}x,b=2', 5, 'after the closing'),
-        ('  ', 0, 'only whitespace'),
-        ('\n', 0, 'only whitespace'),
-    ],
-)
-def test_options_refused_by_ceph_are_refused_with_the_place(
-    text: str, position: int, word: str
-) -> None:
-    with pytest.raises(OptionSyntaxError) as caught:
-        parse(text)
-    assert caught.value.position == position
-    assert word in caught.value.problem
-    assert caught.value.expected
-    assert str(position) in str(caught.value)
 
 
 @given(NOISE)
@@ -215,26 +152,6 @@ def test_nothing_differs_from_itself(pairs: list[tuple[str, str]]) -> None:
 def test_the_annex_wins(main: list[tuple[str, str]], annex: list[tuple[str, str]]) -> None:
     combined = parse(combine(text_of(main), text_of(annex)))
     assert combined.as_dict() == {**dict(main), **dict(annex)}
-
-
-@pytest.mark.parametrize(
-    ('main', 'annex', 'starts'),
-    [
-        ('write_buffer_size=1M', 'ttl=7', True),
-        ('write_buffer_size=1M,', 'ttl=7', True),
-        ('write_buffer_size=1M;', 'ttl=7', False),
-        ('write_buffer_size=1M, ', 'ttl=7', False),
-        ('', 'ttl=7', True),
-        ('write_buffer_size=1M', ',ttl=7', False),
-    ],
-)
-def test_string_and_annex_are_joined_as_by_real_osds(main: str, annex: str, starts: bool) -> None:
-    """Whether `ceph-osd --mkfs` of 16.2.15 opened its database with the two options."""
-    if starts:
-        assert parse(combine(main, annex)).get('ttl') == '7'
-    else:
-        with pytest.raises(OptionSyntaxError):
-            parse(combine(main, annex))
 
 
 @pytest.mark.parametrize(

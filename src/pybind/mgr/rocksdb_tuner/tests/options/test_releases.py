@@ -66,14 +66,6 @@ def test_lz4_is_the_default_from_18_2_4() -> None:
     assert by_version['18.2.4'] == by_version['19.2.0'] == by_version['20.2.0']
 
 
-def test_version_before_the_first_of_its_line_is_unknown() -> None:
-    assert release_of('18.1.9', 'reef') is None
-    assert release_of('17.1.9', None) is None
-    later = release_of('18.2.3', None)
-    assert later is not None
-    assert later.since == '18.2.0'
-
-
 @pytest.mark.parametrize('version', ['18.2', '1234567890.2.0', 'x 18.2.7', '18.2.1234567890'])
 def test_invalid_version_falls_back_to_the_name(version: str) -> None:
     assert release_of(version, None) is None

@@ -32,12 +32,6 @@ def test_real_osds_still_behave_as_recorded() -> None:
         assert annex_starts('pacific', main, annex) == real['pacific'], (main, annex)
 
 
-def test_error_has_its_position() -> None:
-    with pytest.raises(ShardingSyntaxError, match='at character 7') as error:
-        columns('L m(3,0)')
-    assert error.value.position == 7
-
-
 def test_number_with_thousands_of_digits_is_too_large() -> None:
     """Python refuses to read it, with an error that is none of column families."""
     for sign in ('', '-'):
@@ -45,30 +39,7 @@ def test_number_with_thousands_of_digits_is_too_large() -> None:
             columns(f'm({sign}{"9" * 5000})')
 
 
-def test_column_options_reach_rocksdb_except_those_of_ceph() -> None:
-    column = columns('L=ttl=5,block_cache={type=lru},write_buffer_size=block_cache')[1]
-    assert column.options.items == (('ttl', '5'), ('write_buffer_size', 'block_cache'))
-
-
-def test_default_of_reef() -> None:
-    found = columns(
-        'm(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} '
-        'L=min_write_buffer_number_to_merge=32 P'
-    )
-    assert [(c.name, c.shards) for c in found] == [
-        ('default', 1), ('m', 3), ('p', 3), ('O', 3), ('L', 1), ('P', 1)
-    ]  # fmt: skip
-    assert found[4].options.as_dict() == {'min_write_buffer_number_to_merge': '32'}
-    assert found[3].options.items == ()
-
-
 def test_defaults_of_all_releases_are_twelve_families() -> None:
     assert [(c.name, c.shards) for c in columns('')] == [('default', 1)]
     for release in known_releases():
         assert sum(c.shards for c in columns(release.default_cfs)) == 12
-
-
-@pytest.mark.parametrize('text', ['m(', 'm(0)', 'm(2,', '=x', 'm(99999999)', 'm)3(', 'm(x)', ' '])
-def test_invalid_column_is_named(text: str) -> None:
-    with pytest.raises(ShardingSyntaxError, match='expected'):
-        columns(f'O {text}')
