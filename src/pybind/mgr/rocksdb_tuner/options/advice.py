@@ -1,6 +1,5 @@
 """Warnings about an option string with which an OSD would start.
 
-A row of a table is a rule: whether it applies, its id, the option, and the figures of its message;
 `knowledge/check_rules.json` has the message and the source of each.
 """
 
@@ -9,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 
 from ..units import format_bytes, natural
 from .effective import effective
-from .problems import Hardware, Problem, problem, problems_of
+from .problems import Hardware, Problem, problem, problem_if
 from .syntax import OptionSet
 from .values import ValueRefusedError
 from .wal import (
@@ -46,7 +46,6 @@ _COMPACTS_ON_DELETION_FROM = 7
 _USUAL_PERIOD_S = 30 * 24 * 3600
 #: Fewer entries than this are gone before a restarted OSD is back.
 _PG_LOG_LEAST = 100
-_NO_FIGURES: Mapping[str, str] = {}
 
 #: Ceph options that published tunings change together with the option string.
 RELATED_OPTIONS = (
@@ -104,64 +103,54 @@ def _about_the_string(option_set: OptionSet, version: str) -> tuple[Problem, ...
     alike = 1 / _UNLIKE_FACTOR < level_0 / level_1 < _UNLIKE_FACTOR if level_1 else True
     rewrites = int(version.partition('.')[0]) >= _COMPACTS_ON_DELETION_FROM
     small_option, small_text = _small_memtables(memtable, merge, level_0)
-    return tuple(
-        problems_of(
-            (
-                (
-                    bool(older) and 'max_background_jobs' in option_set,
-                    'jobs-switched-off',
-                    'max_background_jobs',
-                    {'older': f'{" and ".join(older)} override{"s" * (len(older) == 1)} it'},
-                ),
-                (
-                    values.get('max_total_wal_size') == '0',
-                    'no-wal-limit',
-                    'max_total_wal_size',
-                    _NO_FIGURES,
-                ),
-                (
-                    level_0 > 0 and not alike,
-                    'level0-unlike-level1',
-                    'max_bytes_for_level_base',
-                    {'level_0': format_bytes(level_0), 'level_1': format_bytes(level_1)},
-                ),
-                (
-                    buffers < 2 * merge,
-                    'few-memtables',
-                    'max_write_buffer_number',
-                    {'buffers': buffers, 'merge': merge},
-                ),
-                (small, 'small-memtables', small_option, {'text': small_text}),
-                (
-                    values.get('compaction_readahead_size') == '0',
-                    'no-readahead',
-                    'compaction_readahead_size',
-                    _NO_FIGURES,
-                ),
-                (
-                    copied > 0,
-                    'write-buffer-copy',
-                    'writable_file_max_buffer_size',
-                    {'copied': format_bytes(copied)},
-                ),
-                (
-                    0 < slowdown <= number('level0_file_num_compaction_trigger', -1),
-                    'slowdown-at-trigger',
-                    'level0_slowdown_writes_trigger',
-                    {'slowdown': slowdown},
-                ),
-                *(
-                    (
-                        rewrites and name in option_set and 0 < number(name) < _USUAL_PERIOD_S,
-                        'periodic-rewrites',
-                        name,
-                        {'seconds': number(name)},
-                    )
-                    for name in ('ttl', 'periodic_compaction_seconds')
-                ),
+    by_kind = f'{" and ".join(older)} override{"s" * (len(older) == 1)} it'
+    periods = {
+        name: number(name) for name in ('ttl', 'periodic_compaction_seconds') if name in option_set
+    }
+    rows = (
+        problem_if(
+            older and 'max_background_jobs' in option_set,
+            *('jobs-switched-off', 'max_background_jobs'),
+            older=by_kind,
+        ),
+        problem_if(values.get('max_total_wal_size') == '0', 'no-wal-limit', 'max_total_wal_size'),
+        problem_if(
+            level_0 > 0 and not alike,
+            *('level0-unlike-level1', 'max_bytes_for_level_base'),
+            level_0=format_bytes(level_0),
+            level_1=format_bytes(level_1),
+        ),
+        problem_if(
+            buffers < 2 * merge,
+            *('few-memtables', 'max_write_buffer_number'),
+            buffers=buffers,
+            merge=merge,
+        ),
+        problem_if(small, 'small-memtables', small_option, text=small_text),
+        problem_if(
+            values.get('compaction_readahead_size') == '0',
+            *('no-readahead', 'compaction_readahead_size'),
+        ),
+        problem_if(
+            copied > 0,
+            *('write-buffer-copy', 'writable_file_max_buffer_size'),
+            copied=format_bytes(copied),
+        ),
+        problem_if(
+            0 < slowdown <= number('level0_file_num_compaction_trigger', -1),
+            *('slowdown-at-trigger', 'level0_slowdown_writes_trigger'),
+            slowdown=slowdown,
+        ),
+        *(
+            problem_if(
+                rewrites and 0 < seconds < _USUAL_PERIOD_S,
+                *('periodic-rewrites', name),
+                seconds=seconds,
             )
-        )
+            for name, seconds in periods.items()
+        ),
     )
+    return tuple(chain.from_iterable(rows))
 
 
 def _small_memtables(memtable: int, merge: int, level_0: int) -> tuple[str, str]:
@@ -273,39 +262,22 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
     """Warnings about related options; ``settings``: those that are set."""
     size = 'bluestore_cache_size_ssd'
     autotune = settings.get('bluestore_cache_autotune', 'true').lower() in ('true', '1')
-    return problems_of(
-        (
-            *(
-                (
-                    entries is not None and entries < _PG_LOG_LEAST,
-                    'short-pg-log',
-                    name,
-                    {'entries': f'{entries}', 'consequence': consequence},
-                )
-                for name, consequence in _SHORT_LOGS.items()
-                for entries in [natural(settings.get(name))]
-            ),
-            (not autotune, 'cache-autotune-off', 'bluestore_cache_autotune', _NO_FIGURES),
-            *(
-                (
-                    name in settings,
-                    'cache-ratio-set',
-                    name,
-                    {
-                        'value': f'{settings.get(name)}',
-                        'why': 'only the initial value' if autotune else 'a fixed ratio',
-                        'autotune': 'enabled' if autotune else 'disabled',
-                    },
-                )
-                for name in ('bluestore_cache_kv_ratio', 'bluestore_cache_meta_ratio')
-            ),
-            (
-                size in settings and autotune,
-                'cache-size-set',
-                size,
-                {'value': f'{settings.get(size)}'},
-            ),
+    why = 'only the initial value' if autotune else 'a fixed ratio'
+    for name, consequence in _SHORT_LOGS.items():
+        entries = natural(settings.get(name))
+        short = entries is not None and entries < _PG_LOG_LEAST
+        yield from problem_if(short, 'short-pg-log', name, entries=entries, consequence=consequence)
+    yield from problem_if(not autotune, 'cache-autotune-off', 'bluestore_cache_autotune')
+    for name in ('bluestore_cache_kv_ratio', 'bluestore_cache_meta_ratio'):
+        yield from problem_if(
+            name in settings,
+            *('cache-ratio-set', name),
+            value=settings.get(name),
+            why=why,
+            autotune='enabled' if autotune else 'disabled',
         )
+    yield from problem_if(
+        size in settings and autotune, 'cache-size-set', size, value=settings.get(size)
     )
 
 

@@ -147,13 +147,10 @@ def _refusals(
     elif piece.refusal is not None:
         yield problem('refused-value', name, error=piece.refusal)
     elif info is not None and piece.reading is not None:
-        codecs = [piece.written] if info.value_type is ValueType.ENUM else []
-        if name == 'compression' and option_set.get('compression_per_level'):
-            # compression_per_level overrides it.
-            codecs = []
-        elif info.value_type is ValueType.ENUM_LIST:
-            codecs = piece.reading.text.split(':')
-        for codec in codecs:
+        # compression_per_level overrides it.
+        unused = name == 'compression' and option_set.get('compression_per_level')
+        is_enum = info.value_type in (ValueType.ENUM, ValueType.ENUM_LIST) and not unused
+        for codec in piece.reading.text.split(':') if is_enum else ():
             choice = info.choice(codec)
             if choice is not None and not choice.starts:
                 yield problem('not-usable', name, _why_not_usable(info, codec))

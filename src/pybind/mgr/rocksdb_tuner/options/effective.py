@@ -56,11 +56,10 @@ def _piece(name: str, written: str, version: str) -> Piece:
     base, dot, rest = name.partition('.')
     info = catalogue().options.get(name)
     facts = info.versions.get(version) if info else None
-    member, reading, refusal = None, None, None
-    if dot and major(version) >= 7:
-        struct = catalogue().options.get(base)
-        member = struct.member(rest) if struct else None
-        member = member if member and version in member.defaults else None
+    struct = catalogue().options.get(base) if dot and major(version) >= 7 else None
+    member = struct.member(rest) if struct else None
+    member = member if member and version in member.defaults else None
+    reading = refusal = None
     try:
         if member is not None:
             reading = _read_member(name, member, written)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Mapping, Optional
+from typing import Annotated, Any, Mapping, Optional
 
 from ..knowledge import loader
 from ..notes import Among, Pattern
 from ..store.codec import OMITTABLE, decode
 from .syntax import OptionSet
+
+#: By the unknown value.
+_ASSUMED = {
+    'cores': 'The number of cores per OSD is unknown and assumed to be 6 to 10.',
+    'memory_target_bytes': 'osd_memory_target is unknown and assumed to be 4 GiB, its default.',
+    'families': (
+        'The column families are unknown and assumed to be 12, as in the default of all releases, '
+        'without custom options.'
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -46,16 +56,7 @@ class Hardware:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Assumptions for unknown values, as sentences."""
-        found = []
-        if self.cores is None:
-            found.append('The number of cores per OSD is unknown and assumed to be 6 to 10.')
-        if self.memory_target_bytes is None:
-            found.append('osd_memory_target is unknown and assumed to be 4 GiB, its default.')
-        if self.families is None:
-            found.append(
-                'The column families are unknown and assumed to be 12, as in the default of all '
-                'releases, without custom options.'
-            )
+        found = [text for name, text in _ASSUMED.items() if getattr(self, name) is None]
         if self.wal_device_bytes is None and self.db_device_bytes is None:
             found.append('No WAL or DB device is known: it is not checked whether the options fit.')
         return tuple(found)
@@ -136,10 +137,7 @@ def problem(
     )
 
 
-def problems_of(
-    rows: Iterable[tuple[bool, str, str, Mapping[str, object]]],
-) -> Iterator[Problem]:
-    """From a table of: whether it applies, rule, option, figures of its message."""
-    for applies, rule, option, figures in rows:
-        if applies:
-            yield problem(rule, option, rules()[rule].message.format(**figures))
+def problem_if(applies: object, rule: str, option: str, **figures: Any) -> Iterator[Problem]:
+    """A row of a table of rules."""
+    if applies:
+        yield problem(rule, option, **figures)

@@ -84,6 +84,7 @@ _USUAL_SUFFIX = re.compile(r'(?:[kmgt](?:i?b)?)?', re.IGNORECASE)
 _CEPH_COUNT = re.compile(r'([+]?)0*(\d+)(?:(B)|([KMGTPE])i?)?', re.ASCII)
 _CEPH_SHIFT = {'K': 10, 'M': 20, 'G': 30, 'T': 40, 'P': 50, 'E': 60}
 _UINT64_SPAN = 1 << 64
+_BOOLS = {'true': ('true', 1), '1': ('true', 1), 'false': ('false', 0), '0': ('false', 0)}
 #: Digits of the largest 64-bit number; Python refuses to parse numbers of thousands of digits.
 _MOST_DIGITS = 20
 
@@ -110,11 +111,9 @@ def _read_enum(value: str, choices: tuple[str, ...]) -> Reading:
 
 
 def _read_bool(value: str) -> Reading:
-    if value in ('true', '1'):
-        return Reading('true', 1)
-    if value in ('false', '0'):
-        return Reading('false', 0)
-    raise ValueRefusedError(f'{value!r} is not one of true, false, 1, 0 (lowercase)')
+    if value not in _BOOLS:
+        raise ValueRefusedError(f'{value!r} is not one of true, false, 1, 0 (lowercase)')
+    return Reading(*_BOOLS[value])
 
 
 def _read_ceph_bool(value: str) -> Reading:
