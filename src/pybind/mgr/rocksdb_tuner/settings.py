@@ -147,9 +147,6 @@ SETTINGS = (
     Setting('maintenance_hours', 'str', '',
             'hours in local time in which OSDs may be changed, for example "22:00-04:00"; empty: '
             'all day'),
-    Setting('compaction_parallel', 'int', 1,
-            'maximum number of OSDs per failure domain to compact at the same time; raise it for '
-            'large failure domains', 1, 16),
     Setting('soak_min', 'secs', 600,
             'minimum baseline and soak time of the first changed OSD, and block length of '
             'experiments; raise it for unsteady load', 0, 7 * _DAY_S),
@@ -184,7 +181,6 @@ class Settings:
     workload_memory_s: float = 86400.0
     soak: SoakPlan = field(default_factory=SoakPlan)
     #: OSDs per failure domain that compact at the same time.
-    compaction_parallel: int = 1
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
     #: 0: no limit.
     restarts_per_day: int = 0
@@ -212,7 +208,6 @@ def read_settings(option: ReadOption) -> Settings:
         restart_timeout_s=read('restart_timeout', option),
         workload_memory_s=read('workload_memory', option),
         soak=soak_plan(option),
-        compaction_parallel=read('compaction_parallel', option),
         maintenance=MaintenanceWindow(
             days=read('maintenance_days', option), hours=read('maintenance_hours', option)
         ),

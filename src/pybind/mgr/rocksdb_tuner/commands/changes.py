@@ -37,13 +37,11 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
             f'"{recommendation_id}" cannot be applied by the module; see "ceph rocksdb-tuner '
             f'recommend {recommendation_id}"',
         )
-    settings = context.settings()
     sent = {'prefix': f'{PREFIX} apply', 'recommendation_id': recommendation_id}
     if recommendation.kind is Kind.COMPACT:
-        request = recommended(recommendation, context.actor, settings.compaction_parallel)
-        return _compact(context, request, sent, dry_run)
+        return _compact(context, recommended(recommendation, context.actor), sent, dry_run)
     if dry_run:
-        return shown('plan', plan_of(recommendation, settings.soak))
+        return shown('plan', plan_of(recommendation, context.settings().soak))
     actor, operations = context.actor, context.tuner.operations
     return _start(context, sent, lambda: operations.start(recommendation, actor))
 
@@ -65,14 +63,13 @@ def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) 
     if not osds:
         raise BadQuestionError(errno.EOPNOTSUPP, f'no OSD of "{section}" runs BlueStore')
     ids = {osd.info.osd_id for osd in osds}
-    parallel = context.settings().compaction_parallel
     request = next(
         (
-            recommended(r, context.actor, parallel)
+            recommended(r, context.actor)
             for r in snapshot.recommendations
             if r.kind is Kind.COMPACT and r.who == section and set(r.osds) == ids
         ),
-        requested(section, osds, context.actor, parallel),
+        requested(section, osds, context.actor),
     )
     return _compact(context, request, {'prefix': f'{PREFIX} compact', 'who': who}, dry_run)
 

@@ -364,8 +364,8 @@ def next_step_of(state: State, waits_for: Optional[str] = None) -> Optional[str]
     if isinstance(state, CampaignState):
         if waits_for is not None:
             return f'wait: {waits_for}'
-        busy = ', '.join(f'osd.{osd.osd_id}' for osd in state.in_flight)
-        return f'wait for {busy or "the next OSD"} to be compacted'
+        busy = 'the next OSD' if state.in_flight is None else f'osd.{state.in_flight.osd_id}'
+        return f'wait for {busy} to be compacted'
     return f'wait for {_step_of(state)}'
 
 
@@ -625,8 +625,6 @@ def campaign_plan(planned: CampaignPlan) -> str:
     count = format_plural(len(planned.osds), 'OSD')
     if len(planned.osds) > 1:
         count += ', one at a time'
-    if request.parallel > 1:
-        count += f', then up to {request.parallel} of one failure domain'
     size = UNKNOWN if planned.bytes is None else f'at most {format_bytes(planned.bytes)}'
     took = UNKNOWN
     if duration is not None:

@@ -74,7 +74,6 @@ def test_every_option_reaches_the_decision_it_configures() -> None:
             soak_min=500,
             soak_max=5000,
             soak_inconclusive='promote',
-            compaction_parallel=2,
             maintenance_days='sat',
             maintenance_hours='22:00-04:00',
             restarts_per_day=17,
@@ -91,7 +90,7 @@ def test_every_option_reaches_the_decision_it_configures() -> None:
         Inconclusive.PROMOTE,
         batches=SoakPlan(250, 1250, Inconclusive.PROMOTE),
     )
-    assert (found.compaction_parallel, found.restarts_per_day) == (2, 17)
+    assert found.restarts_per_day == 17
     assert (found.maintenance.days, found.maintenance.hours) == ('sat', '22:00-04:00')
     assert found.workload_memory_s == 18
     assert found.limits == {'min_gain': 0.2, 'max_loss': 0.3}

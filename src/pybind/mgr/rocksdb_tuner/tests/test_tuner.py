@@ -133,7 +133,7 @@ class World:
             raise errors[0]
 
     def compact(self, recommendation_id: str) -> None:
-        request = recommended(self.advised(recommendation_id), 'operator', 1)
+        request = recommended(self.advised(recommendation_id), 'operator')
         self.submit(lambda: self.tuner.operations.campaign_of(request))
 
     def changed_compression(self) -> str:

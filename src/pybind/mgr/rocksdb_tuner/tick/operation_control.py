@@ -101,7 +101,7 @@ class OperationControl:
     def compacting(self) -> bool:
         """Whether an OSD may still run a compaction of the campaign."""
         state = self.campaign.state
-        return state is not None and bool(state.in_flight)
+        return state is not None and state.in_flight is not None
 
     def shown(self) -> dict[str, Any]:
         """The fields of a snapshot that show operations."""

@@ -96,7 +96,7 @@ def record_of(state: CampaignState) -> HistoryRecord:
         outcome=state.outcome or Outcome.WAITING,
         reason=state.failure,
         prediction=request.prediction,
-        measured=in_words(state) if state.measured else None,
+        measured=in_words(state) if state.used_bytes else None,
         predicted=request.predicted,
         judgement=_judgement(state),
     )

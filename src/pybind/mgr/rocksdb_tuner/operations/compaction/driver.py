@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Callable, Optional, Protocol
 
 from ...mgr.protocols import (
@@ -23,7 +22,7 @@ from ...mgr.records import ClusterMap
 from ...store.stored import Quarantine, Stored
 from ..driver import Guard, OperationDriver, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..gates import ClusterView
-from ..phases import Permission, Phase
+from ..phases import Permission, Phase, clip
 from ..reported import ReportedSince, Stopwatch
 from . import machine, records
 from .announce import TEXTS
@@ -39,7 +38,7 @@ from .machine import (
     parse_probe,
 )
 from .plan import CampaignPlan, guards, planned_osds
-from .records import CampaignRequest, CampaignState
+from .records import CampaignRequest, CampaignState, CompactionStep
 
 log = logging.getLogger(__name__)
 
@@ -47,83 +46,66 @@ log = logging.getLogger(__name__)
 PROBE_PERIOD_S = 5.0
 
 
-@dataclass
-class _Asked:
-    """Commands of this manager to one OSD, and its last counters."""
-
-    #: The compact command, and the process it was sent to; None once answered.
-    compact: Optional[Answer] = None
-    compacting: Optional[int] = None
-    probe: Optional[Answer] = None
-    #: The process that the probe was sent to.
-    nonce: Optional[int] = None
-    probed_s: Optional[float] = None
-    found: Optional[Probe] = None
-
-
 class OsdCommandQueue:
+    """Commands of this manager to one OSD at a time, and its last counters."""
+
     def __init__(self, osds: OsdQuestions) -> None:
         self._osds = osds
-        self._asked: dict[int, _Asked] = {}
+        self._address(-1, None)
 
-    def probes(self, nonces: Mapping[int, Optional[int]]) -> dict[int, Probe]:
-        """The latest answers from the OSDs' current processes."""
-        found = {n: asked.found for n, asked in self._asked.items()}
-        return {n: p for n, p in found.items() if p is not None and p.nonce == nonces.get(n)}
+    def _address(self, osd_id: int, nonce: Optional[int]) -> None:
+        """Drop what another OSD or process was asked: its commands are gone with it."""
+        self._to = osd_id, nonce
+        self._compact: Optional[Answer] = None
+        self._probe: Optional[Answer] = None
+        self._probed_s: Optional[float] = None
+        #: The latest answer of this process.
+        self.found: Optional[Probe] = None
 
     def compact(self, osd_id: int, nonce: Optional[int]) -> None:
         """``nonce`` identifies the process that gets the command.
 
         Earlier answers are dropped: they do not cover this compaction.
         """
-        answer = self._osds.ask(osd_id, 'compact', {})
-        self._asked[osd_id] = _Asked(compact=answer, compacting=nonce)
+        self._address(osd_id, nonce)
+        self._compact = self._osds.ask(osd_id, 'compact', {})
 
-    def poll(
-        self, osd_id: int, nonce: Optional[int], now_s: float, refused: Callable[[str], object]
-    ) -> None:
-        """Collect the answers of one OSD, and query it again when due.
+    def poll(self, osd_id: int, nonce: Optional[int], now_s: float) -> Optional[str]:
+        """Collect the answers of an OSD, and query it again when due.
 
-        ``refused`` is called with the reason if it did not compact; it may raise CommandError.
+        Why it did not compact; None if it did, or has not answered yet.
         """
-        asked = self._asked.setdefault(osd_id, _Asked())
-        if nonce is not None and asked.compacting not in {None, nonce}:
-            # That process is gone, and its commands with it.
-            asked.compact = asked.compacting = None
-        if asked.compact is not None:
-            if not _answered(osd_id, asked.compact, refused):
-                # Another command would queue behind the unanswered one.
+        if self._to != (osd_id, nonce):
+            self._address(osd_id, nonce)
+        if nonce is None:
+            return None
+        error = None
+        if self._compact is not None:
+            try:
+                if self._compact.output() is None:
+                    # Another command would queue behind the unanswered one.
+                    return None
+            except CommandError as refused:
+                error = refused.message
+                log.warning('osd.%d did not compact: %s', osd_id, error)
+            self._compact = None
+        self._take_probe()
+        due = self._probed_s is None or now_s - self._probed_s >= PROBE_PERIOD_S
+        if self._probe is None and due:
+            self._probed_s = now_s
+            self._probe = self._osds.ask(osd_id, PROBE_COMMAND, PROBE_ARGUMENTS)
+        return error
+
+    def _take_probe(self) -> None:
+        osd_id, nonce = self._to
+        try:
+            output = None if self._probe is None else self._probe.output()
+            if output is None:
                 return
-            asked.compact = None
-        if asked.probe is not None:
-            _take_probe(osd_id, asked, asked.probe)
-        same = asked.nonce == nonce
-        if nonce is None or (asked.probe is not None and same):
-            return
-        if same and asked.probed_s is not None and now_s - asked.probed_s < PROBE_PERIOD_S:
-            return
-        asked.nonce, asked.probed_s = nonce, now_s
-        asked.probe = self._osds.ask(osd_id, PROBE_COMMAND, PROBE_ARGUMENTS)
-
-
-def _take_probe(osd_id: int, asked: _Asked, probe: Answer) -> None:
-    try:
-        output = probe.output()
-        if output is None:
-            return
-        asked.found = parse_probe(output, asked.nonce)
-    except (CommandError, ValueError) as error:
-        log.debug('osd.%d did not report its compactions: %s', osd_id, error)
-    asked.probe = None
-
-
-def _answered(osd_id: int, compact: Answer, refused: Callable[[str], object]) -> bool:
-    try:
-        return compact.output() is not None
-    except CommandError as error:
-        log.warning('osd.%d did not compact: %s', osd_id, error.message)
-        refused(error.message)
-    return True
+            self.found = parse_probe(output, nonce)
+        except (CommandError, ValueError) as error:
+            log.debug('osd.%d did not report its compactions: %s', osd_id, error)
+        self._probe = None
 
 
 CURRENT = 'campaign/current'
@@ -144,8 +126,6 @@ def _contradictions(state: CampaignState) -> Iterator[str]:
         yield '"waiting" is not a valid "stage"'
     if state.ended != (state.outcome is not None):
         yield '"outcome" and "stage" contradict each other'
-    if state.request.parallel < 1:
-        yield '"request.parallel" is less than 1'
 
 
 class CampaignCluster(
@@ -179,7 +159,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         #: Monotonic time of this tick, and how long this manager has been observing.
         self._steady_s = self._watched_s = 0.0
         self._measured = Measured({}, {}, None, frozenset())
-        self._in_step: dict[int, Stopwatch] = {}
+        self._in_step = Stopwatch()
         self._away: dict[int, Stopwatch] = {}
         #: What it waits for in its OSDs; None if it waits for no OSD.
         self.waits_for: Optional[str] = None
@@ -204,7 +184,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self._refuse_while_running()
         state = self._begin(records.planned(campaign_id, request, now_s))
         self._commands = OsdCommandQueue(self._cluster)
-        self._in_step, self._away = {}, {}
+        self._in_step, self._away = Stopwatch(), {}
         return state
 
     def _named(self, state: CampaignState, actor: str) -> CampaignState:
@@ -263,29 +243,29 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     # -- observing
 
     def _observe(self, state: CampaignState) -> View:
-        cluster = self._cluster.cluster_map()
+        cluster, startable = self._cluster.cluster_map(), machine.startable(state)
         nonces = {osd.osd_id: osd.nonce for osd in cluster.osds if osd.up}
-        for osd_id in machine.probed(state, cluster):
-            refused = partial(self._compact_refused, osd_id)
-            self._commands.poll(osd_id, nonces.get(osd_id), self._steady_s, refused)
-        probes = self._commands.probes(nonces)
-        gated = machine.gated(state, cluster, probes)
+        osd, found = state.at_hand, None
+        if osd is not None and (osd.step is CompactionStep.COMPACTING or startable is not None):
+            error = self._commands.poll(osd.osd_id, nonces.get(osd.osd_id), self._steady_s)
+            found = self._commands.found
+            if error is not None:
+                # The counters show whether it compacts all the same.
+                text = clip(f'osd.{osd.osd_id}: {error}')
+                self._save(replace(state, last_error=text, updated_s=self._now_s))
         processes = {osd.osd_id: (osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds}
         reported = self._reported.update(processes, self._cluster, nonces, self._steady_s)
+        gated = [] if startable is None else [startable]
         away_s = self._away_s(cluster)
         awaited = (n for n in self._measured.unmeasured if away_s.get(n, 0.0) < self.limits.away_s)
+        at = osd and (osd.osd_id, osd.step, osd.asked)
         return View(
             cluster=self._cluster_view(cluster, gated, self._allowed, reported=reported),
             measured=self._measured._replace(unmeasured=frozenset(awaited)),
-            probes=probes,
+            probe=found,
             watched_s=self._watched_s,
-            in_step_s={
-                osd.osd_id: self._in_step.setdefault(osd.osd_id, Stopwatch()).update(
-                    (osd.step, osd.nonce, osd.asked), self._steady_s
-                )
-                for osd in state.in_flight
-            },
-            away_s=away_s,
+            in_step_s=self._in_step.update(at, self._steady_s),
+            away_s=away_s.get(osd.osd_id, 0.0) if osd is not None else 0.0,
             limits=self.limits,
         )
 
@@ -316,9 +296,6 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         }
         self._away = {n: self._away.get(n, Stopwatch()) for n in away}
         return {n: since.update(away[n], self._steady_s) for n, since in self._away.items()}
-
-    def _compact_refused(self, osd_id: int, error: str) -> None:
-        self._save(records.ask_failed(self._last, osd_id, error, self._now_s))
 
     # -- storing
 

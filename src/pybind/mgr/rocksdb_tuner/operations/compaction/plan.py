@@ -49,7 +49,7 @@ class PlannedOsd:
 class CampaignPlan:
     """What a compaction campaign would take. Nothing was changed."""
 
-    request: Annotated[CampaignRequest, InPlace('who', 'recommendation_id', 'parallel')]
+    request: Annotated[CampaignRequest, InPlace('who', 'recommendation_id')]
     osds: Annotated[tuple[PlannedOsd, ...], 'The OSDs in order.']
     guards: Annotated[tuple[Guard, ...], 'All guards, for the first OSD.']
     limits: Limits
@@ -80,7 +80,7 @@ class CampaignPlan:
         return fixed_s + size / rate.high, fixed_s + size / rate.low
 
 
-def recommended(recommendation: Recommendation, actor: str, parallel: int) -> CampaignRequest:
+def recommended(recommendation: Recommendation, actor: str) -> CampaignRequest:
     """The campaign of ``recommendation``, exactly as displayed."""
     where = dict(recommendation.places)
     return CampaignRequest(
@@ -89,13 +89,12 @@ def recommended(recommendation: Recommendation, actor: str, parallel: int) -> Ca
         options=recommendation.options_to,
         osds=tuple((osd_id, where[osd_id]) for osd_id in recommendation.osds),
         actor=actor,
-        parallel=parallel,
         prediction=prediction_text(recommendation.prediction),
         predicted=predicted_effect(recommendation.prediction),
     )
 
 
-def requested(who: str, osds: Sequence[OsdFacts], actor: str, parallel: int) -> CampaignRequest:
+def requested(who: str, osds: Sequence[OsdFacts], actor: str) -> CampaignRequest:
     """A campaign of OSDs that an operator chose."""
     where = dict(places(osds))
     running = {None if osd.options is None else osd.options.running for osd in osds}
@@ -105,7 +104,6 @@ def requested(who: str, osds: Sequence[OsdFacts], actor: str, parallel: int) -> 
         options=(running.pop() or '') if len(running) == 1 else '',
         osds=tuple((osd_id, where[osd_id]) for osd_id in canary_first(where, {})),
         actor=actor,
-        parallel=parallel,
     )
 
 

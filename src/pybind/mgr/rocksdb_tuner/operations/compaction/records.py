@@ -25,8 +25,6 @@ class CompactionStep(str, Enum):
     SKIPPED = 'skipped'
 
 
-#: Steps in which a compaction may be running on the OSD.
-IN_FLIGHT = frozenset({CompactionStep.COMPACTING, CompactionStep.SETTLING})
 #: Final steps.
 FINISHED = frozenset({CompactionStep.DONE, CompactionStep.SKIPPED})
 
@@ -58,12 +56,6 @@ class OsdCompaction:
     ] = None
     reason: Annotated[Optional[str], 'Why the OSD was skipped; null if it was not.'] = None
 
-    @property
-    def freed_bytes(self) -> Optional[int]:
-        if self.used_before_bytes is None or self.used_after_bytes is None:
-            return None
-        return self.used_before_bytes - self.used_after_bytes
-
 
 @dataclass(frozen=True)
 class CampaignRequest:
@@ -80,9 +72,6 @@ class CampaignRequest:
     #: In the order of compaction, one failure domain after the other.
     osds: tuple[tuple[int, Place], ...]
     actor: Annotated[str, 'Client that requested it.']
-    parallel: Annotated[
-        Count, 'Maximum number of OSDs per failure domain to compact at the same time.'
-    ] = 1
     prediction: Optional[str] = None
     predicted: Optional[Predicted] = None
 
@@ -110,7 +99,7 @@ class CampaignState:
     ] = None
     #: Why no further OSD is started.
     ending: Optional[str] = None
-    errors: int = 0
+    #: Of the last request, if it was refused.
     last_error: Optional[str] = None
     outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.'] = None
     failure: Annotated[Optional[str], 'What went wrong; null if nothing did.'] = None
@@ -128,8 +117,14 @@ class CampaignState:
         return self.stage in FINAL_PHASES
 
     @property
-    def in_flight(self) -> tuple[OsdCompaction, ...]:
-        return tuple(osd for osd in self.osds if osd.step in IN_FLIGHT)
+    def at_hand(self) -> Optional[OsdCompaction]:
+        """The OSD in flight or, if there is none, the next one."""
+        return next((osd for osd in self.osds if osd.step not in FINISHED), None)
+
+    @property
+    def in_flight(self) -> Optional[OsdCompaction]:
+        osd = self.at_hand
+        return None if osd is None or osd.step is CompactionStep.PENDING else osd
 
     @property
     def finished(self) -> int:
@@ -137,17 +132,11 @@ class CampaignState:
         return sum(osd.step in FINISHED for osd in self.osds)
 
     @property
-    def measured(self) -> tuple[OsdCompaction, ...]:
-        """The OSDs with a known size before and after."""
-        return tuple(osd for osd in self.osds if osd.freed_bytes is not None)
-
-    @property
     def used_bytes(self) -> Optional[tuple[int, int]]:
-        """Total sizes of the measured OSDs before and after; None if there are none."""
-        if not self.measured:
-            return None
-        before = sum(osd.used_before_bytes or 0 for osd in self.measured)
-        return before, sum(osd.used_after_bytes or 0 for osd in self.measured)
+        """Total sizes before and after, of the OSDs with both; None if there are none."""
+        sizes = [(osd.used_before_bytes, osd.used_after_bytes) for osd in self.osds]
+        known = [(before, after) for before, after in sizes if None not in (before, after)]
+        return (sum(b or 0 for b, _ in known), sum(a or 0 for _, a in known)) if known else None
 
 
 def planned(campaign_id: str, request: CampaignRequest, now_s: float) -> CampaignState:
@@ -162,26 +151,25 @@ def planned(campaign_id: str, request: CampaignRequest, now_s: float) -> Campaig
 
 #: Longest reason, of which there is one for each skipped OSD.
 REASON_MAX = 120
+#: Skipped OSDs that the outcome names.
+NAMED_MAX = 5
 
 
-def skipped(osd: OsdCompaction, reason: str) -> OsdCompaction:
-    return replace(osd, step=CompactionStep.SKIPPED, reason=clip(reason, REASON_MAX))
+def with_osd(state: CampaignState, osd: OsdCompaction, **changes: object) -> CampaignState:
+    """With these changes of one OSD."""
+    changed = replace(osd, **changes)  # type: ignore[arg-type]
+    return replace(state, osds=tuple(changed if o.osd_id == osd.osd_id else o for o in state.osds))
 
 
-def with_osd(state: CampaignState, osd: OsdCompaction) -> CampaignState:
-    return replace(state, osds=tuple(osd if o.osd_id == osd.osd_id else o for o in state.osds))
-
-
-def waiting(state: CampaignState, reason: str) -> CampaignState:
-    """The first reason is the one that is shown."""
-    return replace(state, paused_reason=state.paused_reason or clip(reason))
+def skipped(state: CampaignState, osd: OsdCompaction, reason: str) -> CampaignState:
+    return with_osd(state, osd, step=CompactionStep.SKIPPED, reason=clip(reason, REASON_MAX))
 
 
 def concluded(state: CampaignState) -> CampaignState:
-    skipped = [osd for osd in state.osds if osd.step is CompactionStep.SKIPPED]
-    texts = [state.ending, *(f'osd.{osd.osd_id}: {osd.reason}' for osd in skipped[:5])]
-    if len(skipped) > 5:
-        texts.append(f'and {len(skipped) - 5} more')
+    left = [osd for osd in state.osds if osd.step is CompactionStep.SKIPPED]
+    texts = [state.ending, *(f'osd.{osd.osd_id}: {osd.reason}' for osd in left[:NAMED_MAX])]
+    if len(left) > NAMED_MAX:
+        texts.append(f'and {len(left) - NAMED_MAX} more')
     stage, outcome = Phase.FAILED, Outcome.FAILED
     if state.ending is not None:
         outcome = Outcome.ABORTED
@@ -203,35 +191,15 @@ def paused(state: CampaignState, actor: str, now_s: float) -> CampaignState:
 
 
 def resumed(state: CampaignState, now_s: float) -> CampaignState:
-    """Continue, with the current client latency as the new baseline."""
-    stage = state.stage if state.in_flight else Phase.PREFLIGHT
-    return replace(
-        state,
-        stage=stage,
-        baseline_ms=state.baseline_ms if state.in_flight else None,
-        paused_by=None,
-        paused_reason=None,
-        errors=0,
-        updated_s=now_s,
-    )
+    """Continue; between two OSDs, the current client latency becomes the baseline."""
+    free = replace(state, paused_by=None, paused_reason=None, updated_s=now_s)
+    if state.in_flight is not None:
+        return free
+    return replace(free, stage=Phase.PREFLIGHT, baseline_ms=None)
 
 
 def aborted(state: CampaignState, actor: str, now_s: float) -> CampaignState:
-    """Start no further OSD; running compactions are monitored until they end."""
-    ending = replace(
-        state,
-        ending=f'aborted by {actor}',
-        paused_by=None,
-        paused_reason=None,
-        updated_s=now_s,
-    )
-    return ending if ending.in_flight else concluded(ending)
-
-
-def ask_failed(state: CampaignState, osd_id: int, error: str, now_s: float) -> CampaignState:
-    """The state after the compact command was refused or never answered.
-
-    The OSD's counters show whether it compacts anyway.
-    """
-    text = clip(f'osd.{osd_id}: {error}')
-    return replace(state, errors=state.errors + 1, last_error=text, updated_s=now_s)
+    """Start no further OSD; a running compaction is monitored until it ends."""
+    free = replace(state, paused_by=None, paused_reason=None, updated_s=now_s)
+    ending = replace(free, ending=f'aborted by {actor}')
+    return concluded(ending) if ending.in_flight is None else ending

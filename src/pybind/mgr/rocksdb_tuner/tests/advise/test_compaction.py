@@ -99,10 +99,10 @@ def test_rollback_offers_compaction_too() -> None:
 
 def test_campaign_is_executed_as_shown() -> None:
     advice = offered(changed())
-    request = recommended(advice, 'operator', 2)
+    request = recommended(advice, 'operator')
     assert [n for n, _ in request.osds] == list(advice.osds)
     assert dict(request.osds) == {n: osd_info(n).place for n in range(3)}
-    assert (request.options, request.parallel) == (LZ4, 2)
+    assert request.options == LZ4
     assert request.recommendation_id == advice.recommendation_id
 
 
@@ -172,7 +172,7 @@ def test_space_is_predicted_if_published(before: str, after: str, percent: Optio
     assert (found.metric, found.high_percent) == ('BlueFS db_used_bytes', 0.0)
     assert found.low_percent == pytest.approx(percent, abs=0.1)
     assert found.basis.endswith('against the same options without compression')
-    request = recommended(advice, 'client.ann', 3)
+    request = recommended(advice, 'client.ann')
     assert request.prediction == 'BlueFS db_used_bytes: -63 to 0%'
     assert request.predicted is not None
     assert request.predicted.low_percent == found.low_percent

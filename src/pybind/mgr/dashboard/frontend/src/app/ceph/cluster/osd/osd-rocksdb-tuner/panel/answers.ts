@@ -15,8 +15,6 @@ export interface Campaign {
   who: string;
   /** Client that requested it. */
   actor: string;
-  /** Maximum number of OSDs per failure domain to compact at the same time. */
-  parallel: number;
   /** Progress of each OSD. */
   osds: OsdCompaction[];
   /** Start time. ISO 8601, UTC. */
