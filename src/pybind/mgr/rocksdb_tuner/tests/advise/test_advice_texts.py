@@ -2,225 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import OsdFacts, Recommendation
+from rocksdb_tuner.advise.records import Recommendation
 from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.advise.whatif.derive import Derivation, derive
 from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.lsm.records import Devices
-from rocksdb_tuner.mgr.records import FailureDomain
-from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import release_of
-from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
+from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..fake_cluster import DEFAULTS
-from .builders import PACIFIC, UNMENDABLE, entry, facts, group, osd_info, workload
+from .builders import group
 from .golden_texts import kept, write
+from .scenarios import Scenario, scenarios, shortened
 
 DATA = Path(__file__).parent / 'data'
 ADVISED, DERIVED = DATA / 'advised.txt', DATA / 'derived.txt'
+SCENARIOS = scenarios(DATA / 'scenarios.json')
 GIB, MIB = 1 << 30, 1 << 20
-REEF = DEFAULTS['reef']
-LZ4 = 'compression=kLZ4Compression'
-ALTERNATE, VARIANT_D = profile('alternate-2019').options, profile('variant-2022-d').options
-#: Short names of long strings in these texts.
-NAMED = {'Pacific': PACIFIC, 'Reef': REEF, 'of 2019': ALTERNATE, 'variant D': VARIANT_D}
 RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
-IDLE = workload(WorkloadClass.IDLE)
 
 # -- advice for a group
-
-
-@dataclass(frozen=True)
-class Scenario:
-    title: str
-    osds: tuple[OsdFacts, ...]
-    does: Optional[Workload] = None
-    #: OSDs of other groups.
-    others: tuple[OsdFacts, ...] = ()
-    orchestrated: bool = True
-    #: With the commands.
-    whole: bool = False
-
-
-def on_default(*osd_ids: int, used_gib: Optional[int] = None) -> tuple[OsdFacts, ...]:
-    used = None if used_gib is None else used_gib * GIB
-    return tuple(
-        facts(osd_info(n), write_iops=100.0 + n)._replace(
-            signals=Signals(osd_id=n, write_iops=100.0 + n, db_used_bytes=used)
-        )
-        for n in osd_ids
-    )
-
-
-def running(text: str, *osd_ids: int, who: str = 'osd', release: str = 'pacific') -> list[OsdFacts]:
-    return [facts(osd_info(n, release), text, 'mon', (entry(who, text),)) for n in osd_ids]
-
-
-def own(text: str, *osd_ids: int) -> list[OsdFacts]:
-    return [facts(osd_info(n), text, 'mon', (entry(f'osd.{n}', text),)) for n in osd_ids]
-
-
-HDD = facts(osd_info(9, device_class='hdd'))
-
-SCENARIOS = (
-    Scenario('small writes on the default of Pacific', on_default(0, 1, 2), workload(RBD)),
-    Scenario(
-        'the same without an orchestrator',
-        on_default(0, 1),
-        workload(RBD),
-        orchestrated=False,
-        whole=True,
-    ),
-    Scenario(
-        'metadata, with a database of known size', on_default(0, 1, used_gib=30), workload(RGW)
-    ),
-    Scenario('a group of several', on_default(0, 1), workload(RBD), others=(HDD,), whole=True),
-    Scenario(
-        'evidence with and without its full stop',
-        on_default(0),
-        workload(RBD)._replace(
-            evidence=(
-                Evidence('a', 1.0, 'bytes', 30.0, 'Writes are of 4 KiB'),
-                Evidence('b', 1.0, 'bytes', 30.0, 'They are many.'),
-                Evidence('kv_sync_busy', 0.5, 'ratio', 30.0, 'The threads are busy.'),
-            ),
-        ),
-    ),
-    Scenario('reading on the default', on_default(0), workload(WorkloadClass.READ_MOSTLY)),
-    Scenario('small writes that keep no thread busy', on_default(0), workload(RBD, busy=0.05)),
-    Scenario(
-        'small writes, of which is not known how busy', on_default(0), workload(RBD, busy=None)
-    ),
-    Scenario(
-        'what is refused and warned of and cannot be mended',
-        tuple(running(f'{PACIFIC},min_write_buffer_number_to_merge=16,disableWAL=true', 0)),
-        workload(RBD),
-    ),
-    Scenario(
-        'what is warned of because of an option that the warning does not name',
-        tuple(running(f'{PACIFIC},min_write_buffer_number_to_merge=16', 0)),
-        workload(RBD),
-    ),
-    Scenario(
-        'what is warned of and cannot be mended',
-        tuple(running(UNMENDABLE, 0)),
-        workload(RBD),
-    ),
-    Scenario('large writes on the default', on_default(0), workload(WorkloadClass.LARGE_WRITE)),
-    Scenario('files on the default', on_default(0), workload(WorkloadClass.CEPHFS_METADATA)),
-    Scenario('a workload that is not known', on_default(0)),
-    Scenario('no work', on_default(0), IDLE),
-    Scenario('work of which it is just sure enough', on_default(0), workload(RBD, 0.8)),
-    Scenario('work of which it is not sure enough', on_default(0), workload(RBD, 0.79)),
-    Scenario('what suits best already', tuple(running(VARIANT_D, 0, 1)), workload(RBD)),
-    Scenario(
-        'what suits almost as well',
-        tuple(running(profile('variant-2022-c').options, 0, 1)),
-        workload(RBD),
-    ),
-    Scenario(
-        'metadata that only a string that nobody published keeps uncompressed',
-        tuple(running(f'{PACIFIC},max_background_jobs=6', 0)),
-        workload(RGW),
-    ),
-    Scenario('a string that nobody published', tuple(running(f'{REEF},ttl=60', 0)), workload(RBD)),
-    Scenario(
-        'the same on Reef', tuple(running(f'{REEF},ttl=60', 0, release='reef')), workload(RBD)
-    ),
-    Scenario(
-        'the same on Reef, beside another group',
-        tuple(running(f'{REEF},ttl=60', 0, release='reef')),
-        workload(RBD),
-        others=(HDD,),
-    ),
-    Scenario(
-        'the same on Reef, by an entry for all daemons',
-        tuple(running(f'{REEF},ttl=60', 0, who='global', release='reef')),
-        workload(RBD),
-    ),
-    Scenario(
-        'small writes on Reef, of which nothing was published but the model knows',
-        tuple(
-            osd._replace(signals=Signals(osd_id=0, db_used_bytes=30 * GIB))
-            for osd in running('write_buffer_size=64M,max_total_wal_size=1G', 0, release='reef')
-        ),
-        workload(RBD),
-    ),
-    Scenario(
-        'the tuning of Pacific on Reef',
-        tuple(running(VARIANT_D, 0, release='reef')),
-        workload(RGW),
-    ),
-    Scenario('an entry that equals the default', tuple(running(PACIFIC, 0, 1)), IDLE),
-    Scenario('a string of 2019', tuple(running(ALTERNATE, 0, 1)), IDLE),
-    Scenario('what may lose data', tuple(running(f'{PACIFIC},disableWAL=true', 0)), IDLE),
-    Scenario('a warning is no reason', tuple(running(f'{PACIFIC},ttl=60', 0)), IDLE),
-    Scenario(
-        'an entry that serves another group too',
-        tuple(running(ALTERNATE, 0)),
-        IDLE,
-        others=(
-            *running(ALTERNATE, 7, 8),
-            *own(ALTERNATE, 5),
-            facts(osd_info(4), ALTERNATE, 'file', (entry('osd', ALTERNATE),)),
-            facts(osd_info(3, in_cluster=False), ALTERNATE, 'mon', (entry('osd', ALTERNATE),)),
-            facts(osd_info(2), LZ4, 'mon', (entry('osd/class:ssd', LZ4),)),
-        ),
-    ),
-    Scenario(
-        'an entry that may serve OSDs that tell nothing',
-        tuple(running(ALTERNATE, 0)),
-        IDLE,
-        others=(
-            facts(osd_info(5))._replace(options=None),
-            facts(osd_info(6, up=False, in_cluster=False))._replace(options=None),
-        ),
-    ),
-    Scenario(
-        'two OSDs with the same entry of their own',
-        (*on_default(0), *own(ALTERNATE, 1, 2)),
-        IDLE,
-        whole=True,
-    ),
-    Scenario('an OSD with an entry that says nothing', (*on_default(0), *own(PACIFIC, 3)), IDLE),
-    Scenario('OSDs with entries that say nothing', (*on_default(0), *own(PACIFIC, 3, 4)), IDLE),
-    Scenario(
-        'one that no entry reaches, beside one that an entry reaches',
-        (*on_default(0), *own(LZ4, 1), facts(osd_info(2), LZ4, 'file')),
-        workload(RBD),
-    ),
-    Scenario('none that an entry reaches', (*own(LZ4, 1, 2), facts(osd_info(3), LZ4, 'env')), IDLE),
-    Scenario('no OSD', ()),
-    Scenario('a release that is not known', (facts(osd_info(0, 'zebra')), *on_default(1))),
-    Scenario(
-        'two releases',
-        (*on_default(0), facts(osd_info(1, 'reef'), REEF), facts(osd_info(2, 'tentacle'), REEF)),
-    ),
-    Scenario('an annex', (facts(osd_info(0), annex='ttl=60'), facts(osd_info(1)))),
-    Scenario(
-        'what is unknown of the next start',
-        (facts(osd_info(0)), facts(osd_info(1), entries=(entry('osd/rack:r1', LZ4),))),
-    ),
-    Scenario('a restart that is due', (facts(osd_info(0), entries=(entry('osd', LZ4),)),)),
-    Scenario('different strings', (*on_default(0), *running(LZ4, 1))),
-    Scenario('the same by different entries', (*running(LZ4, 0), *running(LZ4, 1, who='global'))),
-    Scenario(
-        'OSDs of two racks',
-        tuple(
-            facts(osd_info(n, failure_domain=FailureDomain('rack', f'r{n % 2}')), write_iops=50.0)
-            for n in range(4)
-        ),
-        workload(RBD),
-    ),
-)
 
 
 def words(advice: Recommendation, whole: bool) -> str:
@@ -250,14 +56,8 @@ def assessed(scenario: Scenario) -> Assessment:
     return assess(
         group(*scenario.osds, does=scenario.does),
         (*scenario.osds, *scenario.others),
-        orchestrated=scenario.orchestrated,
+        **scenario.more,
     )
-
-
-def shortened(text: str) -> str:
-    for name, options in NAMED.items():
-        text = text.replace(options, f'<{name}>')
-    return text
 
 
 def reported(scenario: Scenario) -> str:

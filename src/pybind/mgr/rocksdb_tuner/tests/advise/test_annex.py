@@ -19,8 +19,8 @@ from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.options.grammar import in_force, same_meaning
-from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
+from rocksdb_tuner.options.grammar import same_meaning
+from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .builders import ALL, entry, facts, group, osd_info, workload
@@ -62,6 +62,9 @@ def test_only_compression_is_changed_by_the_annex_on_default_osds() -> None:
     found = only(advised(*osds()))
     assert (found.kind, found.option, found.annex) == (Kind.SET_PROFILE, ANNEX, LZ4)
     assert found.final_entries == ((ALL, LZ4),)
+    request = change_request(found, 'client.admin')
+    assert (request.option, request.targets) == (ANNEX, found.targets)
+    assert request.strings == (found.options_from, found.options_to)
     assert found.targets == ((0, LZ4), (1, LZ4), (2, LZ4))
     assert found.options_from == DEFAULT
     assert same_meaning(found.options_to, f'{DEFAULT},{LZ4}', ROCKSDB)
@@ -70,14 +73,6 @@ def test_only_compression_is_changed_by_the_annex_on_default_osds() -> None:
     assert f"ceph config set {ALL} {ANNEX} '{LZ4}'" in written
     assert f'ceph config rm {ALL} {ANNEX}' in found.undo_commands
     assert all(command.split()[4] == ANNEX for command in written)
-
-
-def test_annex_is_applied_as_shown() -> None:
-    found = only(advised(*osds()))
-    request = change_request(found, 'client.admin')
-    assert (request.option, request.targets) == (ANNEX, found.targets)
-    assert request.final_entries == found.final_entries
-    assert request.strings == (found.options_from, found.options_to)
 
 
 def test_class_that_is_not_the_whole_cluster_keeps_an_annex_per_osd() -> None:
@@ -202,21 +197,16 @@ def test_annex_without_effect_is_recommended_for_removal_without_a_restart() -> 
     assert found.commands == (f'ceph config rm {ALL} {ANNEX}',)
     assert found.undo_commands == (f"ceph config set {ALL} {ANNEX} '{LZ4}'",)
     assert (found.options_to, found.profile) == (LATER_DEFAULT, 'lz4-2025')
+    request = change_request(found, 'client.admin')
+    # The running and the next options of each OSD.
+    assert (request.targets, request.restart) == (((0, LZ4), (1, LZ4), (2, LZ4)), False)
+    assert request.strings is not None
+    assert same_meaning(*request.strings, None)
     (reason,) = found.reasons
     assert f'sets {ANNEX} to {LZ4}, the default of Reef (from 18.2.4)' in reason.statement
     assert 'would silently override the better default of a later release' in reason.statement
     # Under any workload.
     assert only(assess(group(*members), members)) == found
-
-
-def test_annex_removal_is_applied_as_shown() -> None:
-    request = change_request(only(advised(*upgraded())), 'client.admin')
-    assert (request.kind, request.option) == (ChangeKind.REMOVE_OVERRIDE, ANNEX)
-    # The running and the next options of each OSD.
-    assert request.targets == ((0, LZ4), (1, LZ4), (2, LZ4))
-    assert not request.restart
-    assert request.strings is not None
-    assert same_meaning(*request.strings, None)
 
 
 def test_annexes_of_single_osds_are_removed_in_one_recommendation() -> None:
@@ -275,23 +265,3 @@ def test_annex_needed_by_other_osds_is_kept_and_they_are_named() -> None:
     assert f'"ceph config rm {ALL} {ANNEX}"' in found.conclusion.because
     cluster = ClusterFacts((*upgraded(), behind), (entry(ALL, LZ4, ANNEX),))
     assert 'redundant-override' not in {one.finding_id for one in findings(cluster)}
-
-
-@pytest.mark.parametrize(
-    ('main', 'annex', 'text'),
-    [
-        ('a=1,b=2', '', 'a=1,b=2'),
-        ('a=1,b=2', 'c=3', 'a=1,b=2,c=3'),
-        ('a=1,b=2', 'b=3', 'a=1,b=3'),
-        ('b=2', 'b=3', 'b=3'),
-        ('a=1,a=2,b=2', 'b=3', 'a=1,a=2,b=2,b=3'),
-        ('a=1,b=2', 'b=3,b=4', 'a=1,b=3,b=4'),
-        ('{b=2}', 'b=3', '{b=2},b=3'),
-        ('a=1,b=2;', 'b=3', 'a=1,b=2;,b=3'),
-        ('b=2', ',b=3', 'b=2,,b=3'),
-    ],
-)
-def test_options_overridden_by_the_annex_are_dropped_if_certain(
-    main: str, annex: str, text: str
-) -> None:
-    assert in_force(main, annex) == text

@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.candidates import expected_usages, infeasible, successor_of, weighing
 from rocksdb_tuner.advise.records import Limit, Resource
-from rocksdb_tuner.advise.usage import at_most, comparable
+from rocksdb_tuner.advise.usage import comparable
 from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
 from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.lsm.model import TreeInputs, model
@@ -187,16 +187,6 @@ def test_small_changes_between_ticks_keep_the_cached_answer() -> None:
     assert with_objects(ends) != with_objects(far)
     # Without a measurement there is nothing to round.
     assert comparable(asked).objects is None
-
-
-def test_cpu_that_osds_have_excludes_no_set() -> None:
-    """LZ4 costs CPU that most OSDs have; no daemon reports it."""
-    plain = osd(text=UNCOMPRESSED)
-    unknown = named(weighing(case(plain, does=workload(RGW))), LZ4.name)
-    costs = unknown.of(Resource.CORES)
-    assert costs is not None
-    assert at_most(costs) > 1.05
-    assert unknown.short is None or 'CPU' not in unknown.short
 
 
 def test_cores_that_limit_clients_exclude_sets_that_cost_cpu() -> None:

@@ -57,15 +57,25 @@ def campaign_of(advice: Recommendation, number: int, outcome: Outcome) -> Histor
     return replace(record, recommendation_id=advice.recommendation_id)
 
 
-def test_compression_change_offers_compaction_with_its_commands() -> None:
+def test_compression_change_offers_compaction_in_full() -> None:
     advice = offered(changed())
-    assert advice.kind is Kind.COMPACT
-    assert sorted(advice.osds) == [0, 1, 2]
+    assert (advice.kind, advice.risk, advice.who) == (Kind.COMPACT, Risk.MEDIUM, 'osd/class:ssd')
+    assert dict(advice.places) == {n: osd_info(n).place for n in range(3)}
+    assert advice.targets == tuple((n, LZ4) for n in advice.osds)
     assert advice.commands == ('ceph rocksdb-tuner compact osd/class:ssd',)
-    assert advice.undo_commands == ()
-    assert not advice.restart_required
-    assert 'r1 changed compression' in advice.reasons[0].statement
-    assert advice.risk is Risk.MEDIUM
+    assert (advice.undo_commands, advice.final_entries, advice.change) == ((), (), None)
+    (reason,) = advice.reasons
+    assert reason.statement == (
+        'r1 changed compression. That applies only to files written since then: a compaction '
+        'rewrites older files where they overlap with newer data.'
+    )
+    text = f'{LZ4},num_levels=8,ttl=5'
+    several = offered(changed(after=text), options=text)
+    assert 'r1 changed compression and num_levels. That' in several.reasons[0].statement
+    request = recommended(advice, 'operator')
+    assert [n for n, _ in request.osds] == list(advice.osds)
+    assert request.options == LZ4
+    assert request.recommendation_id == advice.recommendation_id
 
 
 @pytest.mark.parametrize('outcome', [o for o in Outcome if o is not Outcome.DONE])
@@ -95,35 +105,6 @@ def test_compaction_is_offered_until_done_and_again_after_the_next_change() -> N
 def test_rollback_offers_compaction_too() -> None:
     back = changed('r2', LZ4, PLAIN)
     assert offered(changed(), back, options=PLAIN).options_to == PLAIN
-
-
-def test_campaign_is_executed_as_shown() -> None:
-    advice = offered(changed())
-    request = recommended(advice, 'operator')
-    assert [n for n, _ in request.osds] == list(advice.osds)
-    assert dict(request.osds) == {n: osd_info(n).place for n in range(3)}
-    assert request.options == LZ4
-    assert request.recommendation_id == advice.recommendation_id
-
-
-def test_offer_is_described_in_full() -> None:
-    advice = offered(changed())
-    assert advice.who == 'osd/class:ssd'
-    assert (advice.profile, advice.confidence) == (None, None)
-    assert advice.options_from == advice.options_to == LZ4
-    assert advice.targets == tuple((n, LZ4) for n in advice.osds)
-    assert (advice.final_entries, advice.change) == ((), None)
-    assert dict(advice.places) == {n: osd_info(n).place for n in range(3)}
-    (reason,) = advice.reasons
-    assert reason.statement == (
-        'r1 changed compression. That applies only to files written since then: a compaction '
-        'rewrites older files where they overlap with newer data.'
-    )
-    assert reason.source.startswith('RocksDB wiki, Compression and Manual Compaction')
-    several = offered(
-        changed(after=f'{LZ4},num_levels=8,ttl=5'), options=f'{LZ4},num_levels=8,ttl=5'
-    )
-    assert 'r1 changed compression and num_levels. That' in several.reasons[0].statement
 
 
 REEF = DEFAULTS['reef']

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.custom_profiles import PROFILES_MAX, CustomProfiles, decode_custom_profile
-from rocksdb_tuner.advise.profiles import profiles, recognize
+from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.present import views
@@ -94,30 +94,6 @@ def test_added_profile_is_seen_by_other_managers_until_removed() -> None:
         successor.remove('our-nvme.2')
     with pytest.raises(BadQuestionError):
         successor.get('our-nvme.2')
-
-
-def test_number_of_custom_profiles_is_limited() -> None:
-    own = CustomProfiles(FakeStore())
-    for number in range(PROFILES_MAX):
-        own.add(decoded(name=f'p{number}'))
-    with pytest.raises(BadQuestionError, match=str(PROFILES_MAX)):
-        own.add(decoded(name='one-more'))
-
-
-@pytest.mark.parametrize('text', ['', '{}', '[]', '{"version": 2, "profile": {}}', 'x'])
-def test_unreadable_stored_profile_is_skipped_and_can_be_removed(text: str) -> None:
-    store = FakeStore()
-    store.set('profile/bad', text)
-    own = CustomProfiles(store)
-    assert own.all() == ()
-    own.remove('bad')
-    assert store.get('profile/bad') is None
-
-
-def test_custom_profile_does_not_name_a_running_string() -> None:
-    """Running options are named after publications."""
-    own = decoded()
-    assert recognize(own.options, None) is None
 
 
 #: Characters of every kind, the unprintable ones as often as all others.

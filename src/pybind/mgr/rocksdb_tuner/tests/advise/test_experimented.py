@@ -122,11 +122,6 @@ def test_winner_is_recommended_with_its_interval_whatever_the_model_predicts() -
     assert [p.metric for p in advice.predictions].count('kv_sync thread time per write') == 0
 
 
-def test_built_in_winner_keeps_its_name() -> None:
-    (advice,) = assessed(WON._replace(options=D.options)).recommendations
-    assert advice.profile == D.name
-
-
 def test_running_winner_leaves_nothing_to_recommend() -> None:
     found = assessed(WON, text=CUSTOM)
     assert found.recommendations == ()
@@ -135,7 +130,3 @@ def test_running_winner_leaves_nothing_to_recommend() -> None:
         'The running options won experiment E7, which measured a change of the '
         'kv_sync time per write by -13% (-18 to -6%).'
     )
-
-
-def test_result_on_other_running_options_gives_no_recommendation() -> None:
-    assert with_results(WON, text=D.options).winner is None

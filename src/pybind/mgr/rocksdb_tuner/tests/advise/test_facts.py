@@ -9,20 +9,16 @@ import pytest
 
 from rocksdb_tuner.advise.case import Case, Circumstances, group_case
 from rocksdb_tuner.advise.facts import (
-    BUFFERED_IO,
-    COMPACT_ON_DELETION,
     groups,
     osd_options,
     redundant_annex,
-    settings_in_force,
 )
-from rocksdb_tuner.advise.records import OsdFacts, OsdOptions, Setting
+from rocksdb_tuner.advise.records import OsdFacts, OsdOptions
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 
-from ..fake_cluster import DEFAULTS
 from .builders import PACIFIC, entry, facts, group, osd_info, running, workload
 
 LZ4 = 'compression=kLZ4Compression'
@@ -183,21 +179,6 @@ def test_own_entry_is_decisive_if_nothing_is_beneath(
     assert options(LZ4, 'mon', entries=entries).own_entry_only is alone
 
 
-def test_options_in_effect_are_the_current_entry_or_its_override() -> None:
-    shown = {
-        COMPACT_ON_DELETION: RunningOption('true', 'mon', ignores_mon=False),
-        BUFFERED_IO: RunningOption('false', 'file', ignores_mon=False),
-    }
-    entries = (
-        entry('osd', 'true', BUFFERED_IO),
-        entry('osd/class:ssd', '250', 'osd_min_pg_log_entries'),
-    )
-    assert settings_in_force(osd_info(0), entries, shown) == {
-        BUFFERED_IO: Setting('false', None),
-        'osd_min_pg_log_entries': Setting('250', 'osd/class:ssd'),
-    }
-
-
 # -- groups
 
 
@@ -249,32 +230,6 @@ def test_osds_not_reached_by_a_group_entry_are_named_and_skipped() -> None:
     none = reachable(in_file, own)
     assert isinstance(none, str)
     assert none.startswith('No entry for the group would reach any of its OSDs. ceph.conf,')
-
-
-@pytest.mark.parametrize(
-    ('osds', 'text'),
-    [
-        ((plain(0), plain(1, release=None)), 'does not know the release of all OSDs (16'),
-        ((plain(0), plain(1, DEFAULTS['reef'], release='reef')), 'run different releases'),
-        ((plain(0), plain(1, annex='ttl=5')), 'annex is set for osd.1'),
-        (
-            (plain(0), plain(1, entries=(entry('osd/host:node1', LZ4),))),
-            'The options of osd.1 after a restart',
-        ),
-        (
-            (plain(0), plain(1, entries=(entry('osd', LZ4),))),
-            'osd.1: the configured options take effect only after a restart',
-        ),
-        (
-            (plain(0), plain(1, LZ4, 'mon', entries=(entry('osd', LZ4),))),
-            'The OSDs of the group run different options',
-        ),
-    ],
-)
-def test_reason_for_missing_advice_is_reported(osds: tuple[OsdFacts, ...], text: str) -> None:
-    found = reachable(*osds)
-    assert isinstance(found, str)
-    assert text in found
 
 
 # -- names

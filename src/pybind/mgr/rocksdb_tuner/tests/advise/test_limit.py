@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Optional
 
-import jsonschema
 import pytest
 
 from rocksdb_tuner.advise.limit import (
@@ -24,7 +21,6 @@ from rocksdb_tuner.advise.limit import (
 )
 from rocksdb_tuner.advise.profiles import Storage
 from rocksdb_tuner.advise.records import GroupFacts, Limit, OsdFacts, Resource
-from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.observe.signals import Signals
@@ -44,25 +40,6 @@ def osd(osd_id: int = 0, info: Optional[dict[str, Any]] = None, **signals: Any) 
 
 def bound(*osds: OsdFacts, does: Workload = QUIET) -> Resource:
     return limit_of(group(*osds, does=does)).resource
-
-
-@pytest.mark.parametrize(
-    ('busy', 'round_ms', 'resource'),
-    [
-        (0.72, 0.5, Resource.KV_SYNC),
-        (0.5, 0.5, Resource.KV_SYNC),
-        (0.49, 0.5, Resource.UNKNOWN),
-        (0.25, 0.5, Resource.UNKNOWN),
-        (0.24, 0.5, Resource.NONE),
-        (None, None, Resource.UNKNOWN),
-        # Commits that take this long wait for the device.
-        (0.72, 5.0, Resource.DB_DEVICE),
-    ],
-)
-def test_busy_kv_sync_thread_is_the_limit_and_an_idle_one_is_not(
-    busy: Optional[float], round_ms: Optional[float], resource: Resource
-) -> None:
-    assert bound(osd(kv_sync_busy=busy, kv_sync_ms=round_ms)) is resource
 
 
 def test_load_under_the_remembered_workload_counts_and_not_the_current_one() -> None:
@@ -89,20 +66,6 @@ def test_mean_of_the_osds_is_used_if_the_workload_has_no_figure() -> None:
 
 DISK: dict[str, Any] = {'device_class': 'hdd', 'main_rotational': True, 'db_rotational': True}
 DB: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'db_rotational': False}
-
-
-def reported(*osds: OsdFacts, does: Workload = QUIET) -> str:
-    """A limit with how sure it is, and its evidence with signal, value, unit and window."""
-    limit = limit_of(group(*osds, does=does))
-    return ' '.join(
-        (
-            f'{limit.resource.value} {limit.confidence:g}:',
-            *(
-                f'{e.signal} {e.value:.4g} {e.unit} in {e.window_s:g} s: {e.statement}'
-                for e in limit.evidence
-            ),
-        )
-    )
 
 
 def used(osd_id: int, db_gib: Optional[float] = None, wal_gib: Optional[float] = None) -> OsdFacts:
@@ -143,117 +106,84 @@ def threads(
 
 LARGE = workload(WorkloadClass.LARGE_WRITE, busy=None)
 ON_DISK = {**DISK, **DB}
-STALLED = 'stall_share {} ratio in 30 s: RocksDB stalls writes for {}% of the time.'
-FILLED = '{} ratio in 30 s: RocksDB takes up to {}% of its DB device.'
-MAPPED = (
-    'memory_mapped_bytes {} ratio in 30 s: Half of the OSDs have mapped {}% of their '
-    'osd_memory_target, or more.'
-)
-WRITES = 'data_write_ms {} ratio in 30 s: The data device takes {}% of the time of a write.'
-SPILLED = (
-    'slow_used_bytes {} ratio in 30 s: {}% of the OSDs with a DB device keep RocksDB data '
-    'on hard disks.'
-)
-BUSY = 'kv_sync_busy {} ratio in 30 s: The kv_sync threads are {}% busy.'
-ROUND = 'kv_sync_ms {} ms in 30 s: A commit takes {} ms.'
+BUSY = 'The kv_sync threads are {}% busy.'
 
 
 @pytest.mark.parametrize(
-    ('osds', 'does', 'message'),
+    ('osds', 'does', 'expected'),
     [
-        (
-            [osd(n, info=ON_DISK, slow_used_bytes=n % 2) for n in range(4)],
-            QUIET,
-            f'db-space 0.8: {SPILLED.format(0.5, 50)}',
-        ),
-        (
-            [osd(info=ON_DISK, slow_used_bytes=1)],
-            QUIET,
-            f'db-space 0.8: {SPILLED.format(1, 100)}',
-        ),
-        ([stalled(0.99)], QUIET, f'db-device 0.7: {STALLED.format(0.99, 99)}'),
-        (
-            [osd(kv_sync_busy=0.71239)],
-            QUIET,
-            f'kv-sync 0.812: {BUSY.format(0.7124, 71)}',
-        ),
-        # What a shared device holds is no WAL device that is full.
-        ([osd(wal_used_bytes=GIB, wal_total_bytes=GIB)], QUIET, 'unknown 0:'),
-        ([osd(db_used_bytes=GIB, db_total_bytes=GIB)], QUIET, 'unknown 0:'),
-        # Those without a DB device, or that are not seen, are none of them.
+        ([osd(kv_sync_busy=0.72, kv_sync_ms=0.5)], QUIET, ('kv-sync', 0.82, BUSY.format(72))),
+        ([osd(kv_sync_busy=0.5)], QUIET, ('kv-sync', 0.6, BUSY.format(50))),
+        ([osd(kv_sync_busy=0.49)], QUIET, None),
+        ([osd(kv_sync_busy=0.25)], QUIET, None),
+        ([osd(kv_sync_busy=0.24)], QUIET, ('none', 0.6, BUSY.format(24))),
+        ([osd()], QUIET, None),
+        # Commits that take this long wait for the device.
+        ([osd(kv_sync_busy=0.72, kv_sync_ms=5.0)], QUIET, ('db-device', 0.7, BUSY.format(72))),
+        ([osd(kv_sync_busy=0.72, kv_sync_ms=4.9)], QUIET, ('kv-sync', 0.82, BUSY.format(72))),
+        ([osd(info=DISK, kv_sync_busy=0.5)], QUIET, ('data-device', 0.8, BUSY.format(50))),
+        ([osd(info=DISK, kv_sync_busy=0.49)], QUIET, None),
+        # Those without a DB device, or that are not seen, do not count.
         (
             [osd(n, info=ON_DISK, slow_used_bytes=n // 3) for n in range(4)]
             + [osd(9), osd(8, info=ON_DISK)._replace(signals=None)],
             QUIET,
-            f'db-space 0.8: {SPILLED.format(0.25, 25)}',
+            ('db-space', 0.8, '25% of the OSDs with a DB device keep RocksDB data on hard disks.'),
         ),
+        ([osd(n, info=ON_DISK, slow_used_bytes=n // 4) for n in range(5)], QUIET, None),
+        # What a shared device holds is no WAL or DB device that is full.
+        ([osd(wal_used_bytes=GIB, wal_total_bytes=GIB)], QUIET, None),
+        ([osd(db_used_bytes=GIB, db_total_bytes=GIB)], QUIET, None),
         (
-            [stalled(None), stalled(0.25), stalled(0.1), osd()],
+            [stalled(None), stalled(0.05), osd()],
             QUIET,
-            f'db-device 0.7: {STALLED.format(0.25, 25)}',
+            ('db-device', 0.7, 'RocksDB stalls writes for 5% of the time.'),
         ),
-        (
-            [stalled(0.05)],
-            QUIET,
-            f'db-device 0.7: {STALLED.format(0.05, 5)}',
-        ),
-        ([stalled(0.049)], QUIET, 'unknown 0:'),
+        ([stalled(0.049)], QUIET, None),
         (
             [mapped(9.0), mapped(5.0), mapped(4.0), mapped(None), mapped(9.0, None), osd()],
             QUIET,
-            f'memory 0.6: {MAPPED.format(1.25, "125")}',
+            (
+                'memory',
+                0.6,
+                'Half of the OSDs have mapped 125% of their osd_memory_target, or more.',
+            ),
         ),
-        ([mapped(9.0), mapped(4.9), mapped(4.0)], QUIET, 'unknown 0:'),
-        ([mapped(9.0, 0.0)], QUIET, 'unknown 0:'),
-        # The upper one of two in the middle.
-        (
-            [mapped(4.0), mapped(6.0)],
-            QUIET,
-            f'memory 0.6: {MAPPED.format(1.5, "150")}',
-        ),
+        ([mapped(9.0), mapped(4.9), mapped(4.0)], QUIET, None),
+        ([mapped(9.0, 0.0)], QUIET, None),
         (
             [used(0, 85, 1), used(1, 20, 99), used(2)],
             QUIET,
-            f'db-space 0.6: db_used_bytes {FILLED.format(0.85, 85)}',
+            ('db-space', 0.6, 'RocksDB takes up to 85% of its DB device.'),
         ),
         (
             [used(0, 84, 1), used(1, 20, 95), used(2)],
             QUIET,
-            'wal-space 0.6: wal_used_bytes 0.95 ratio in 30 s: The fullest WAL device is 95% full.',
+            ('wal-space', 0.6, 'The fullest WAL device is 95% full.'),
         ),
-        ([used(0, 84, 94)], QUIET, 'unknown 0:'),
+        ([used(0, 84, 94)], QUIET, None),
         (
-            [writing(9.0), writing(9.9), writing(1.0), writing(None), writing(9.0, None), osd()],
+            [writing(5.0), writing(9.9), writing(1.0), writing(None), writing(9.0, None), osd()],
             LARGE,
-            f'data-device 0.7: {WRITES.format(0.9, 90)}',
+            ('data-device', 0.7, 'The data device takes 50% of the time of a write.'),
         ),
-        ([writing(5.0)], LARGE, f'data-device 0.7: {WRITES.format(0.5, 50)}'),
-        ([writing(4.9)], LARGE, 'unknown 0:'),
-        ([mapped(4.0)], LARGE, 'unknown 0:'),
-        ([osd(info=DISK, kv_sync_busy=0.5)], QUIET, f'data-device 0.8: {BUSY.format(0.5, 50)}'),
-        ([osd(info=DISK, kv_sync_busy=0.49)], QUIET, 'unknown 0:'),
-        (
-            [osd(kv_sync_busy=0.72, kv_sync_ms=5.0)],
-            QUIET,
-            f'db-device 0.7: {BUSY.format(0.72, 72)} {ROUND.format(5, "5.00")}',
-        ),
-        (
-            [osd(kv_sync_busy=0.72, kv_sync_ms=4.9)],
-            QUIET,
-            f'kv-sync 0.82: {BUSY.format(0.72, 72)} {ROUND.format(4.9, "4.90")}',
-        ),
-        ([osd(kv_sync_busy=0.24)], QUIET, f'none 0.6: {BUSY.format(0.24, 24)}'),
+        ([writing(4.9)], LARGE, None),
         (
             [osd(kv_sync_busy=0.24)],
             workload(WorkloadClass.IDLE, 0.85, busy=None),
-            'none 0.85: write_bytes_avg 4096 bytes in 30 s: Writes are of 4 KiB.',
+            ('none', 0.85, 'Writes are of 4 KiB.'),
         ),
     ],
 )
-def test_confidence_and_evidence_are_reported(
-    osds: list[OsdFacts], does: Workload, message: str
+def test_limit_has_its_confidence_and_evidence_from_its_threshold_on(
+    osds: list[OsdFacts], does: Workload, expected: Optional[tuple[str, float, str]]
 ) -> None:
-    assert reported(*osds, does=does) == message
+    limit = limit_of(group(*osds, does=does))
+    if expected is None:
+        assert (limit.resource, limit.confidence, limit.evidence) == (Resource.UNKNOWN, 0.0, ())
+        return
+    found = (limit.resource.value, round(limit.confidence, 3), limit.evidence[0].statement)
+    assert expected == found
 
 
 @pytest.mark.parametrize(
@@ -426,39 +356,31 @@ def test_core_limit_of_the_day_is_remembered_at_night() -> None:
 
 def test_limit_that_explains_the_others_is_reported() -> None:
     """Spilled data makes threads busy; a shortage of memory and space follows from neither."""
-    everything = osd(
+    all_of_them = osd(
         info=ON_DISK,
         slow_used_bytes=1,
         kv_sync_busy=0.9,
         kv_sync_ms=1.0,
         db_used_bytes=99 * GIB,
         db_total_bytes=100 * GIB,
-    )._replace(
-        rocksdb_times=RocksdbTimes(30.0, 0.9, None, None),
-        details=writing(9.0).details._replace(  # type: ignore[union-attr]
-            memory_mapped_bytes=9 * GIB, memory_target_bytes=4 * GIB
-        ),
     )
-    assert everything.signals is not None
-    found = [bound(everything, does=LARGE)]
-    for changes in (
-        {'slow_used_bytes': 0},
-        {'kv_sync_busy': 0.1},
-        {'db_used_bytes': 1},
+    details = writing(9.0).details
+    assert details is not None
+    full = details._replace(memory_mapped_bytes=9 * GIB, memory_target_bytes=4 * GIB)
+    known = all_of_them._replace(rocksdb_times=RocksdbTimes(30.0, 0.9, None, None), details=full)
+    found = []
+    for signals, others in (
+        ({}, {}),
+        ({'slow_used_bytes': 0}, {}),
+        ({}, {'rocksdb_times': None}),
+        ({'kv_sync_busy': 0.1}, {}),
+        ({}, {'details': details}),
+        ({'db_used_bytes': 1}, {}),
+        ({}, {'details': None}),
     ):
-        signals = everything.signals._replace(**changes)
-        everything = everything._replace(signals=signals)
-        found.append(bound(everything, does=LARGE))
-        if changes == {'slow_used_bytes': 0}:
-            everything = everything._replace(rocksdb_times=None)
-            found.append(bound(everything, does=LARGE))
-        if changes == {'kv_sync_busy': 0.1}:
-            assert everything.details is not None
-            details = everything.details._replace(memory_mapped_bytes=GIB)
-            everything = everything._replace(details=details)
-            found.append(bound(everything, does=LARGE))
-    everything = everything._replace(details=None)
-    found.append(bound(everything, does=LARGE))
+        assert known.signals is not None
+        known = known._replace(signals=known.signals._replace(**signals), **others)
+        found.append(bound(known, does=LARGE))
     assert found == [
         Resource.DB_SPACE,
         Resource.DB_DEVICE,
@@ -506,8 +428,3 @@ def test_storage_media_of_osds(changes: dict[str, Any], storage: Optional[Storag
     other = facts(replace(osd_info(1), device_class='hdd', dedicated_db=False))
     assert common_storage([facts(info), facts(info)]) is storage
     assert common_storage([facts(info), other]) is (storage if storage is Storage.HDD else None)
-
-
-def test_thresholds_match_their_schema() -> None:
-    path = Path(loader.__file__).parent / 'schemas' / 'limits.schema.json'
-    jsonschema.validate(loader.load('limits'), json.loads(path.read_text()))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Optional
 
 from rocksdb_tuner.advise import decision
-from rocksdb_tuner.advise.case import MIN_CONFIDENCE
 from rocksdb_tuner.advise.memory import (
     LASTING_S,
     LONGEST_WAIT_S,
@@ -49,13 +48,6 @@ def test_new_workload_is_no_reason_yet() -> None:
     assert recalled(memory, RBD, LASTING_S) == RBD
 
 
-def test_short_burst_is_not_remembered() -> None:
-    memory = WorkloadMemory()
-    recalled(memory, RBD, 0.0)
-    recalled(memory, RBD, 20.0)
-    assert recalled(memory, IDLE, 30.0) == IDLE
-
-
 def test_idle_group_keeps_the_advice_of_its_last_workload_for_a_day() -> None:
     memory = WorkloadMemory()
     assert recalled(memory, IDLE, 0.0) == IDLE
@@ -79,18 +71,6 @@ def test_unclear_workload_is_not_replaced_by_an_old_certain_one() -> None:
     assert recalled(memory, mixed, 110.0) == mixed
 
 
-def test_brief_doubt_at_the_end_of_a_workload_keeps_the_advice() -> None:
-    memory = WorkloadMemory()
-    lasting(memory, RBD, 100.0)
-    assert recalled(memory, workload(confidence=0.46), 110.0) == RBD
-
-
-def test_doubtful_workload_is_not_remembered() -> None:
-    memory = WorkloadMemory()
-    lasting(memory, workload(confidence=0.5), 100.0)
-    assert recalled(memory, IDLE, 110.0) == IDLE
-
-
 def test_following_workload_of_another_class_is_new() -> None:
     memory = WorkloadMemory()
     rgw = workload(WorkloadClass.RGW_METADATA)
@@ -100,13 +80,6 @@ def test_following_workload_of_another_class_is_new() -> None:
     assert recalled(memory, rgw, 121.0) == unknown
     assert recalled(memory, rgw, 121.0 + LASTING_S - 1) == unknown
     assert recalled(memory, rgw, 121.0 + LASTING_S) == rgw
-
-
-def test_workload_with_just_enough_confidence_is_remembered() -> None:
-    memory = WorkloadMemory()
-    just = workload(confidence=MIN_CONFIDENCE)
-    assert lasting(memory, just, 100.0) == just
-    assert recalled(memory, IDLE, 110.0) == just
 
 
 def test_lasting_doubtful_workload_is_current_unless_it_matches_the_previous_one() -> None:

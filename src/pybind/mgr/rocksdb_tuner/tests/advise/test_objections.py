@@ -10,7 +10,6 @@ import pytest
 from rocksdb_tuner.advise.objections import (
     Name,
     harmful,
-    misfit_objections,
     of_hardware,
     standing_objections,
     workload_objections,
@@ -66,18 +65,6 @@ def test_large_memtables_hurt_busy_small_writes_and_no_compression_hurts_metadat
     assert [o.name for o in found] == names
 
 
-def test_objection_to_memtables_has_figures() -> None:
-    (memtables,) = workload_objections(UNCOMPRESSED, Writer(RBD, 0.9), busy(0.725))
-    assert memtables.option == 'write_buffer_size'
-    assert memtables.reason.statement == (
-        'The kv_sync threads are 72% busy with small writes, and inserting into memtables of '
-        '64 MiB takes them longer than into smaller ones.'
-    )
-    (metadata,) = workload_objections(UNCOMPRESSED, Writer(RGW, 0.9), None)
-    assert metadata.option == 'compression'
-    assert metadata.reason.statement == 'rgw-metadata is kept uncompressed.'
-
-
 @pytest.mark.parametrize(
     ('severity', 'rule', 'harms'),
     [
@@ -126,18 +113,6 @@ def test_objections_to_a_custom_string_are_ordered_worst_first(
     others = list(islice(reported, len(found), None))
     assert all(name is Name.HARMFUL for name, _ in others)
     assert others == [] or text.startswith(f'{ALTERNATE},')
-
-
-def test_objection_names_its_option_if_it_has_one() -> None:
-    (stale,) = standing_objections(ALTERNATE, release('16.2.15'))
-    title = profile('alternate-2019').title
-    assert stale.reason.statement.startswith(f'{title}: ')
-    (unsafe,) = standing_objections(f'{PACIFIC},disableWAL=true', release('16.2.15'))
-    assert unsafe.reason.statement.startswith('disableWAL: A crash loses acknowledged writes')
-    whole = Problem('warning', 'wal-beyond-device', None, 'too large', 'a source')
-    (misfit,) = misfit_objections([whole])
-    assert (misfit.name, misfit.option) == (Name.MISFIT, None)
-    assert (misfit.reason.statement, misfit.reason.source) == ('too large', 'a source')
 
 
 def test_misfits_depend_on_the_hardware_alone() -> None:

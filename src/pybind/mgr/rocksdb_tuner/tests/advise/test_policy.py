@@ -25,7 +25,7 @@ from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.objections import standing_objections
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Priority, Resource, Risk
+from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Resource, Risk
 from rocksdb_tuner.advise.usage import usages
 from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.advise.whatif.derive import derive
@@ -34,7 +34,6 @@ from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.grammar import in_force, same_meaning
-from rocksdb_tuner.options.wal import wal_of
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.classify import Writer, writer_evidence
 from rocksdb_tuner.workload.pressure import (
@@ -420,84 +419,6 @@ def test_string_too_large_for_the_wal_device_is_replaced_by_a_fitting_one(
             assert 'max_background_jobs=6' in advice.options_to
         if running == 'default':
             assert 'the WAL device has 512 MiB' in advice.reasons[0].statement
-
-
-def test_fitting_wal_limit_is_reported_with_its_memtables() -> None:
-    """The new options have smaller memtables, so a larger limit fits than with the running ones."""
-    row = Row('pacific', 'default', 'idle', 'wal 512 MiB')
-    (advice,) = answered(row).recommendations
-    objection, *others = (reason.statement for reason in advice.reasons)
-    assert objection.endswith(
-        'with memtables of 256 MiB a limit of up to 139 MiB fits, and a larger one with smaller '
-        'memtables'
-    )
-    (why,) = [text for text in others if text.startswith('max_total_wal_size=268435456: ')]
-    assert 'with memtables as small as these, WAL files take up to 1.8 times' in why
-    assert why.endswith('Rounded down to a power of two.')
-    values = row.case(row.options).effective(advice.options_to)
-    assert int(values['write_buffer_size']) == 4 * MIB
-    full = 4 * GIB
-    assert wal_of(values, full, 2).fits(512 * MIB)
-    large = {**values, 'write_buffer_size': str(256 * MIB)}
-    assert not wal_of(large, full, 2).fits(512 * MIB)
-
-
-@pytest.mark.parametrize('release', list(RELEASES))
-def test_change_for_the_worse_by_the_model_is_never_low_risk(release: str) -> None:
-    for row in changed():
-        if row.release != release:
-            continue
-        (advice,) = answered(row).recommendations
-        if not advice.restart_required:
-            continue
-        case = row.case(row.options)
-        change = writes(row.options, advice.options_to, case)
-        if change is not None and change.low > 1:
-            assert advice.risk is not Risk.LOW, row
-
-
-def test_annex_is_removed_when_the_release_has_its_options_by_default() -> None:
-    """Before that it stays, and after that it is removed under any workload, without a restart."""
-    for release in RELEASES:
-        for work in ('idle', 'rbd busy 72%', 'rgw'):
-            found = answered(Row(release, 'annex lz4', work, 'flash'))
-            if release not in {'reef', 'tentacle'}:
-                assert found.recommendations == (), release
-                continue
-            (advice,) = found.recommendations
-            assert (advice.kind, advice.option) == (Kind.REMOVE_OVERRIDE, ANNEX)
-            assert (advice.risk, advice.restart_required) == (Risk.LOW, False)
-            assert advice.commands == (f'ceph config rm osd {ANNEX}',)
-            assert advice.undo_commands == (
-                f"ceph config set osd {ANNEX} 'compression=kLZ4Compression'",
-            )
-            (reason,) = advice.reasons
-            assert 'changes nothing now, and would silently override' in reason.statement
-
-
-def test_decision_table() -> None:
-    """Each was answered wrongly once."""
-
-    def answer(*row: str) -> Assessment:
-        return answered(Row(*row))
-
-    for running in ('jobs=6', 'not-judged'):
-        assert answer('reef', running, 'rbd busy 72%', 'flash').recommendations == ()
-    for work in ('rbd busy 72%', 'rbd busy 5%'):
-        assert answer('reef', '256M', work, 'flash').recommendations == ()
-    for hardware in ('hdd', 'debian 16.2.13'):
-        assert answer('pacific', 'default', 'rbd busy 72%', hardware).recommendations == ()
-    (advice,) = answer('pacific', 'default', 'rbd busy 72%', 'memory 1 GiB').recommendations
-    assert (advice.profile, advice.priority) == ('lz4-2025', Priority.NOW)
-    for hardware in ('memory 2 GiB', 'wal 512 MiB', 'db 8 of 10 GiB'):
-        for work in ('rbd busy 72%', 'rgw'):
-            for advice in answer('pacific', 'default', work, hardware).recommendations:
-                assert advice.profile != 'variant-2022-d', hardware
-    (advice,) = answer('pacific', 'default', 'rbd busy 5%', 'flash').recommendations
-    assert advice.priority is Priority.OPTIONAL
-    for work in ('rbd 50% reads', 's3 45% gets', 'cephfs'):
-        (advice,) = answer('pacific', 'default', work, 'flash').recommendations
-        assert advice.kind is Kind.SET_PROFILE
 
 
 @pytest.mark.parametrize('work', list(PARTS))

@@ -52,17 +52,6 @@ def test_few_cores_means_the_number_with_published_losses(cores: Optional[int], 
     assert module.few_cores(cores) is few
 
 
-def test_figure_without_baseline_options_predicts_nothing() -> None:
-    """Whether that runs is unknown."""
-    tuned = profile('variant-2022-d')
-    running = check(profile('bluestore-default-pacific').options, '6.8').effective
-    nvme, rbd = Storage.NVME, WorkloadClass.RBD_SMALL_WRITE
-    asked: dict[str, Any] = {'release': PACIFIC, 'storage': nvme, 'running': running}
-    assert predict(tuned, rbd, **asked) is not None
-    bare = tuple(replace(figure, baseline_options={}) for figure in tuned.evidence)
-    assert predict(replace(tuned, evidence=bare), rbd, **asked) is None
-
-
 @pytest.mark.parametrize(
     ('name', 'buffers', 'merge', 'size_mib'),
     [
@@ -161,22 +150,6 @@ def test_figure_applies_only_to_its_measured_setup(
 ) -> None:
     found = predicted('variant-2022-d', **{'workload': WorkloadClass.RBD_SMALL_WRITE, **change})
     assert (found and found.change_percent) == percent
-
-
-@pytest.mark.parametrize(
-    ('running', 'there_is'), [('kNoCompression', True), ('kSnappyCompression', False)]
-)
-def test_change_from_snappy_to_lz4_does_not_expect_the_gain_of_compression(
-    running: str, there_is: bool
-) -> None:
-    found = predicted(
-        'lz4-2025',
-        WorkloadClass.RGW_METADATA,
-        on=REEF_OLD,
-        storage=Storage.SSD_DB_HDD,
-        running=REEF_OLD.default_options.replace('kNoCompression', running),
-    )
-    assert (found is not None) == there_is
 
 
 def test_each_change_follows_from_its_two_values() -> None:

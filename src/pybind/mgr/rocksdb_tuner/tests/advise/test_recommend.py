@@ -28,7 +28,6 @@ from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.commands import ShownSteps
-from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present.advice import plan_of
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
@@ -66,34 +65,10 @@ def test_class_that_is_not_the_whole_cluster_keeps_an_entry_per_osd() -> None:
     assert not any('config rm' in command for command in recommendation.commands)
 
 
-def test_doubtful_workload_is_no_reason_to_restart_osds() -> None:
-    assessment = on_pacific(workload(confidence=0.6))
-    assert assessment.recommendations == ()
-    assert '0.60' in assessment.conclusion.because
-
-
 def test_advice_does_not_oscillate_between_two_workloads_of_a_group() -> None:
     applied = only(on_pacific(RGW)).options_to
     entries = (entry(ALL, applied),)
     assert on_pacific(RBD, value=applied, source='mon', entries=entries).recommendations == ()
-
-
-@pytest.mark.parametrize('who', ['osd', 'global'])
-def test_override_equal_to_the_default_is_removed_without_a_restart(who: str) -> None:
-    spelled_otherwise = PACIFIC.replace('268435456', '256M').replace(',', '; ')
-    recommendation = only(
-        on_pacific(
-            workload(WorkloadClass.IDLE),
-            value=spelled_otherwise,
-            source='mon',
-            entries=(entry(who, spelled_otherwise),),
-        )
-    )
-    assert recommendation.kind is Kind.REMOVE_OVERRIDE
-    assert recommendation.who == who
-    assert recommendation.final_entries == ((who, None),)
-    assert not recommendation.restart_required
-    assert recommendation.risk is Risk.LOW
 
 
 def _of_class(device_class: str, *osds: OsdFacts) -> GroupFacts:
@@ -243,79 +218,12 @@ def test_own_entry_stays_if_possibly_intended_or_if_rollback_is_not_the_default(
     assert assess(group(*osds, does=workload(WorkloadClass.IDLE)), osds).recommendations == ()
 
 
-def test_osds_not_reached_by_a_mask_are_skipped_and_named() -> None:
-    own = (entry('osd.1', 'compression=kLZ4Compression'),)
-    osds = (
-        facts(osd_info(0)),
-        facts(osd_info(1), 'compression=kLZ4Compression', 'mon', own),
-        facts(osd_info(2), PACIFIC, 'file'),
-    )
-    assessment = assess(group(*osds, does=RBD), osds)
-    assert only(assessment).osds == (0,)
-    remarks = [reason.statement for reason in only(assessment).reasons[-2:]]
-    assert 'osd.2' in remarks[0]
-    assert 'osd.1' in remarks[1]
-    everything = repr(only(assessment).commands)
-    assert 'osd.1' not in everything
-    assert 'osd.2' not in everything
-
-
-@pytest.mark.parametrize(
-    ('osds', 'message'),
-    [
-        ((), 'No OSD'),
-        ((facts(osd_info(0, up=False)),), 'No OSD'),
-        ((facts(osd_info(0, 'zebra')),), 'release'),
-        ((facts(osd_info(0)), facts(osd_info(1, 'reef'), DEFAULTS['reef'])), 'upgrade'),
-        ((facts(osd_info(0), annex='ttl=1'),), 'annex'),
-        ((facts(osd_info(0), PACIFIC, 'file'),), 'ceph.conf'),
-        (
-            (facts(osd_info(0), entries=(entry(ALL, 'compression=kLZ4Compression'),)),),
-            'only after a restart',
-        ),
-        (
-            (
-                facts(
-                    osd_info(0),
-                    'compression=kLZ4Compression',
-                    'mon',
-                    (entry(ALL, 'compression=kLZ4Compression'),),
-                ),
-                facts(osd_info(1)),
-            ),
-            'different options',
-        ),
-        ((facts(osd_info(0), entries=(entry('osd/rack:r1', ALTERNATE),)),), 'are unknown'),
-        ((facts(osd_info(0), entries=(entry('osd', 'ttl=1', ANNEX),)),), 'only after a restart'),
-    ],
-)
-def test_nothing_is_recommended_on_unclear_facts(osds: tuple[OsdFacts, ...], message: str) -> None:
-    assessment = assess(group(*osds, does=RBD), osds)
-    assert assessment.recommendations == ()
-    assert message in assessment.conclusion.because
-
-
 def test_same_advice_keeps_its_id_and_other_advice_differs() -> None:
     assert only(on_pacific(RBD)).recommendation_id == only(on_pacific(RBD)).recommendation_id
     assert only(on_pacific(RBD)).recommendation_id == only(on_pacific(RGW)).recommendation_id
     entries = (entry(ALL, f'{PACIFIC},compaction_readahead_size=0'),)
     other = on_pacific(IDLE, value=entries[0].value, source='mon', entries=entries)
     assert only(on_pacific(RBD)).recommendation_id != only(other).recommendation_id
-
-
-def test_least_loaded_osd_is_changed_first() -> None:
-    loads = (30.0, 10.0, 20.0)
-    osds = tuple(facts(osd_info(i), write_iops=load) for i, load in enumerate(loads))
-    assert only(assess(group(*osds, does=RBD), osds)).osds == (1, 2, 0)
-
-
-def test_recommendation_is_applied_as_shown() -> None:
-    recommendation = only(on_pacific(RGW))
-    request = change_request(recommendation, 'operator')
-    assert request.order == recommendation.osds
-    assert request.targets == recommendation.targets
-    assert request.final_entries == recommendation.final_entries
-    assert dict(request.targets) == dict.fromkeys(recommendation.osds, recommendation.options_to)
 
 
 def test_recommendation_contains_the_request_of_dry_run_and_apply() -> None:
@@ -325,12 +233,8 @@ def test_recommendation_contains_the_request_of_dry_run_and_apply() -> None:
     assert plan_of(recommendation, SoakPlan()).steps.change is recommendation.change
     sent = change_request(recommendation, 'operator')
     assert sent == replace(recommendation.change, actor='operator')
-
-
-def test_commands_without_an_orchestrator_name_the_hosts() -> None:
-    osds = (facts(osd_info(0)),)
-    (recommendation,) = assess(group(*osds, does=RBD), osds, orchestrated=False).recommendations
-    assert 'systemctl restart ceph-osd@0  # on node0' in recommendation.commands
+    assert (sent.order, sent.targets) == (recommendation.osds, recommendation.targets)
+    assert dict(sent.targets) == dict.fromkeys(recommendation.osds, recommendation.options_to)
 
 
 def test_no_built_in_profile_leads_to_an_unsafe_recommendation() -> None:

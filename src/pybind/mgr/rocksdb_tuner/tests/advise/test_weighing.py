@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.records import Resource
-from rocksdb_tuner.advise.usage import Usage, at_most, fused
+from rocksdb_tuner.advise.usage import Usage, fused
 from rocksdb_tuner.advise.weighing import (
     Bars,
     Origin,
@@ -111,12 +111,6 @@ def test_publications_decide_without_a_model() -> None:
     assert chosen(replace(candidate('known', None, surely(1.2)), suits_better=True)) is None
 
 
-def test_excluded_candidate_is_never_chosen_or_best() -> None:
-    out = replace(candidate('out', surely(0.5)), infeasible=('It does not fit.',))
-    found = weigh((RUNNING, out), KV, BARS)
-    assert (found.chosen, found.best) == (None, None)
-
-
 def test_rejection_reason_has_its_figure() -> None:
     assert reported(candidate('a', surely(0.95))) == (
         'The kv_sync thread time per write changes by -5% (-5%); a gain of 10% is required.'
@@ -172,12 +166,6 @@ def test_lower_bars_never_take_a_choice_away(weighed: list[Weighed]) -> None:
 
 
 # -- intervals
-
-
-def test_four_of_five_values_are_below_the_upper_estimate() -> None:
-    ratio = within(0.9, math.exp(1.2815515655446004 * 0.1))
-    assert at_most(ratio) == pytest.approx(0.9 * math.exp(0.8416212335729143 * 0.1))
-    assert at_most(surely(0.7)) == 0.7
 
 
 def test_published_figure_is_weighted_by_its_precision() -> None:

@@ -9,29 +9,6 @@ import pytest
 from ...fake_cluster import DEFAULTS
 from .builders import GIB, found, seen
 
-
-@pytest.mark.parametrize(
-    ('wal_bytes', 'options', 'fires'),
-    [
-        # Its files take 1.65 times what is in them, and one is preallocated.
-        (GIB, None, True),
-        (2 * GIB, None, False),
-        (100 << 20, 'max_total_wal_size=67108864,write_buffer_size=8M', True),
-        (120 << 20, 'max_total_wal_size=67108864,write_buffer_size=8M', False),
-        (20 * GIB, 'write_buffer_size=67108864', False),
-        (19 * GIB, 'write_buffer_size=67108864', True),
-        (None, None, False),
-    ],
-)
-def test_wal_that_may_outgrow_its_device_is_reported(
-    wal_bytes: Optional[int], options: Optional[str], fires: bool
-) -> None:
-    info = {'dedicated_wal': True, 'wal_device_bytes': wal_bytes}
-    assert ('wal-device-small' in found(seen(options=options, info=info))) is fires
-    later = seen(0, 'later', 'max_total_wal_size=0', info=info)
-    assert 'wal-device-small' not in found(later)
-
-
 REEF_SHARDING = (
     'm(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} '
     'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32'

@@ -42,16 +42,6 @@ def test_check_is_cleared_exactly_after_its_clear_time() -> None:
     assert played(moments) == [False, True, True, False]
 
 
-def test_intermittent_condition_is_never_raised() -> None:
-    assert True not in played([(i * RAISE_S / 2, i % 2 == 0) for i in range(50)])
-
-
-def test_raised_check_does_not_flap() -> None:
-    start = [(0.0, True), (RAISE_S, True)]
-    after = [(RAISE_S + (i + 1) * CLEAR_S / 2, i % 2 == 1) for i in range(50)]
-    assert played(start + after)[1:] == [True] * 51
-
-
 @pytest.mark.parametrize(
     ('name', 'least_s'), [('compaction-storm', 1800.0), ('write-stalls', 600.0)]
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
@@ -11,7 +9,6 @@ from rocksdb_tuner.advise.conditions.declaration import Condition, conditions
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry
-from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.plan.records import ANNEX
 
 from ...fake_cluster import DEFAULTS
@@ -80,41 +77,6 @@ def test_redundant_override_stays_if_a_new_entry_could_take_effect_without_it() 
     assert 'redundant-override' in found(osd, entries=before)
     now = (*before, entry('osd/rack:r1', LZ4))
     assert 'redundant-override' not in found(osd, entries=now)
-
-
-MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
-
-
-@pytest.mark.parametrize(
-    ('text', 'sharded', 'fires'),
-    [
-        # With one column family RocksDB ignores the limit of the WAL.
-        (
-            'write_buffer_size=67108864,max_write_buffer_number=128,max_total_wal_size=1073741824',
-            False,
-            True,
-        ),
-        (
-            'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=3355443200',
-            True,
-            False,
-        ),
-        (
-            'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=3355443201',
-            True,
-            True,
-        ),
-    ],
-)
-def test_memtables_beyond_the_memory_target_are_reported(
-    text: str, sharded: Optional[bool], fires: bool
-) -> None:
-    entries = (entry('osd', text),)
-    osd = facts(osd_info(0), text, 'mon', entries)
-    known = osd._replace(details=MEMORY, sharded=sharded)
-    assert ('memtables-exceed-memory' in found(known, entries=entries)) is fires
-    # Nothing is reported without a known target.
-    assert 'memtables-exceed-memory' not in found(osd, entries=entries)
 
 
 def test_worst_comes_first() -> None:

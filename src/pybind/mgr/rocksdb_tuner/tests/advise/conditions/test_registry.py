@@ -7,8 +7,6 @@ import re
 import pytest
 
 from rocksdb_tuner.advise.conditions import (
-    OF_THE_PRESENT,
-    OF_THE_SETUP,
     ClusterFacts,
     findings,
 )
@@ -16,11 +14,6 @@ from rocksdb_tuner.advise.conditions.declaration import Condition, conditions
 from rocksdb_tuner.workload.records import limit_thresholds
 
 from .builders import example, examples
-
-
-def test_every_condition_is_evaluated_once() -> None:
-    evaluated = [known.condition_id for known in (*OF_THE_SETUP, *OF_THE_PRESENT)]
-    assert sorted(evaluated) == sorted(conditions())
 
 
 def test_thresholds_of_limits_and_conditions_agree() -> None:

@@ -117,18 +117,3 @@ def test_invalid_comparison_is_reported_in_full() -> None:
     assert refused(None, 0) == 'osd.0 runs an unknown release: name one with --release'
     chosen = sides([unknown], profile, 'lz4-2025', None, 0, 'tentacle')
     assert chosen[2].name == 'tentacle'
-
-
-def test_profiles_are_named_in_the_requested_order() -> None:
-    tuned = 'variant-2022-d'
-    before, after, release = sides([], profile, 'lz4-2025', tuned, None, 'reef')
-    assert (before, after) == (
-        Side('the profile lz4-2025', LZ4.options),
-        Side('the profile variant-2022-d', profile(tuned).options),
-    )
-    default, other, _ = sides([], profile, 'default', tuned, None, 'reef')
-    assert (default, other) == (Side(f'the default of {REEF.label}', REEF.default_options), after)
-    assert release.name == 'reef'
-    osd = facts(osd_info(0, 'reef'), 'ttl=60', 'mon')
-    running, to, _ = sides([osd], profile, 'lz4-2025', None, 0, None)
-    assert (running, to) == (Side('osd.0', 'ttl=60'), before)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Optional
 
 import pytest
 from hypothesis import assume, given
@@ -86,14 +85,6 @@ def test_every_option_has_a_reason_and_a_source(situation: Situation) -> None:
 
 
 @given(situations)
-def test_it_equals_a_profile_or_says_in_what_it_differs(situation: Situation) -> None:
-    derived = derive(situation)
-    assert (derived.equals is None) == bool(derived.differences)
-    if derived.equals is not None:
-        assert derived.equals == derived.nearest
-
-
-@given(situations)
 def test_the_column_families_of_the_release_take_it_as_it_is(situation: Situation) -> None:
     """No option of a column family is corrected by RocksDB because of what was derived."""
     database = parse(derive(situation).options)
@@ -103,30 +94,6 @@ def test_the_column_families_of_the_release_take_it_as_it_is(situation: Situatio
             options = options_of(column, database)
             found = tree_options(options, situation.release.rocksdb_version)
             assert found.min_write_buffer_number_to_merge <= int(own)
-
-
-@pytest.mark.parametrize(
-    ('on', 'workload', 'name'),
-    [
-        (PACIFIC, WorkloadClass.RBD_SMALL_WRITE, 'lz4-2025'),
-        (PACIFIC, WorkloadClass.RGW_METADATA, 'lz4-2025'),
-        (REEF, WorkloadClass.RBD_SMALL_WRITE, 'lz4-2025'),
-        (REEF, WorkloadClass.RGW_METADATA, 'lz4-2025'),
-        (TENTACLE, WorkloadClass.CEPHFS_METADATA, 'lz4-2025'),
-        (REEF, None, 'lz4-2025'),
-    ],
-)
-def test_goals_lead_to_the_published_values_if_space_permits(
-    on: KnownRelease, workload: Optional[WorkloadClass], name: str
-) -> None:
-    situation = Situation(
-        on,
-        workload,
-        Devices(dedicated_db=True, dedicated_wal=False, db_bytes=60 * GIB),
-        memory_target_bytes=4 * GIB,
-        cores=6,
-    )
-    assert derive(situation).equals == name
 
 
 @pytest.mark.parametrize('cores', [1, 2])
@@ -146,17 +113,6 @@ def test_two_cores_get_the_default_of_their_own_release(
         derived = derive(Situation(on, workload, memory_target_bytes=4 * GIB, cores=cores))
         assert derived.nearest == name
         assert {change.option for change in derived.differences} <= {'max_background_jobs'}
-
-
-def test_small_db_device_limits_the_wal_dependents_despite_a_wal_device() -> None:
-    devices = Devices(dedicated_db=True, db_bytes=GIB, dedicated_wal=True, wal_bytes=10 * GIB)
-    situation = Situation(REEF, devices=devices)
-    found = shape(situation)
-    assert found.max_total_wal_bytes == 256 * MIB
-    # With space to rewrite both.
-    assert 2 * (found.level0_bytes + found.level_base_bytes) <= GIB
-    (why,) = [c.why for c in derive(situation).choices if c.option == 'max_total_wal_size']
-    assert 'holds the WAL' not in why
 
 
 @pytest.mark.parametrize('field', ['db_bytes', 'wal_bytes'])

@@ -248,18 +248,6 @@ def test_devices_come_from_the_override_or_the_osd(
     assert found.main_bytes == 4000 * GIB
 
 
-def test_load_comes_from_the_override_or_the_osd() -> None:
-    found = situation(known(), ingest='5M', data='7G', key_size='250')
-    assert not any('BlueFS' in text for text in found.assumptions.model)
-    load = found.load
-    assert (load.wal_bytes_per_s, load.data_bytes, load.bytes_per_key) == (5 << 20, 7 * GIB, 250.0)
-    assert load.workload == 'omap-heavy'
-    other = situation(known(), workload=WorkloadClass.RBD_SMALL_WRITE)
-    assert other.workload is WorkloadClass.RBD_SMALL_WRITE
-    assert other.load.workload != 'omap-heavy'
-    assert situation(known(workload=None)).load.workload is None
-
-
 @pytest.mark.parametrize(
     ('settings', 'expected'),
     [

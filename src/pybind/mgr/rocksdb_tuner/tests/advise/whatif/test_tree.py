@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from rocksdb_tuner.advise.facts import RESERVED_FACTOR, SELECTION_POLICY
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.advise.records import OsdFacts, Setting
+from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.advise.whatif.situation import Situation, find_situation
 from rocksdb_tuner.advise.whatif.tree import tree
@@ -74,44 +73,6 @@ def test_options_are_modeled_with_the_annex_of_the_osd() -> None:
     larger = (entry('osd', 'write_buffer_size=64M', ANNEX),)
     osd = FACTS._replace(options=facts(INFO, LZ4, entries=larger).options)
     assert tree(LZ4, ask(osd, osd_id=3)).options.endswith(',write_buffer_size=64M')
-
-
-def test_unsharded_osd_has_one_column_family() -> None:
-    answer = tree(LZ4, ask(FACTS._replace(sharded=False), osd_id=3))
-    assert [c.name for c in answer.model.column_families] == ['default']
-
-
-def test_volume_selection_of_the_osd_is_used() -> None:
-    settings = {
-        SELECTION_POLICY: Setting('rocksdb_original', 'osd'),
-        RESERVED_FACTOR: Setting('3', 'osd'),
-    }
-    answer = tree(LZ4, ask(FACTS._replace(settings=settings), osd_id=3))
-    assert answer.situation.selection.reserved_factor == 3
-    assert answer.model.db_device is not None
-    assert answer.model.db_device.extra_bytes == 0
-
-
-def test_assumptions_are_stated_without_an_osd() -> None:
-    answer = tree(LZ4, ask(workload=WorkloadClass.RGW_METADATA))
-    assert answer.model.assumptions[0].startswith('No OSD was named')
-    assert answer.model.amplification.write is not None
-
-
-@pytest.mark.parametrize(
-    ('options', 'named'),
-    [
-        ('x=1', 'x: '),
-        ('write_buffer_size=abc', 'write_buffer_size'),
-        ('compaction_style=kCompactionStyleUniversal', 'kCompactionStyleLevel'),
-        ('max_bytes_for_level_multiplier=nan', 'max_bytes_for_level_multiplier'),
-        ('a=1,,b=2', 'would not start'),
-    ],
-)
-def test_options_without_a_tree_are_refused_by_name(options: str, named: str) -> None:
-    with pytest.raises(BadQuestionError, match=named) as refusal:
-        tree(options, ask())
-    assert refusal.value.errno == errno.EINVAL
 
 
 def test_osd_of_unknown_release_requires_a_named_one() -> None:
