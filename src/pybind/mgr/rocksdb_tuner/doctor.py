@@ -14,7 +14,6 @@ from .notes import Named
 from .observe.report_interval import ReportInterval, Reports
 from .snapshot import Mode, Snapshot
 from .units import format_duration, format_ids, format_plural
-from .version import MINIMUM_PYTHON
 
 #: Samples older than this many intervals are late.
 LATE_INTERVALS = 3
@@ -98,7 +97,6 @@ def examine(snapshot: Snapshot, environment: Environment) -> tuple[DoctorCheck, 
             ),
         ),
         _first('statistics', *_statistics(snapshot), optional=True),
-        _first('python', *_python(environment.host)),
         _first('orchestrator', *_orchestrator(environment), optional=True),
         _first('dashboard', *_dashboard(environment), optional=True),
         _first('metrics', *_metrics(environment), optional=True),
@@ -222,18 +220,6 @@ def _statistics(snapshot: Snapshot) -> Iterable[_Case]:
         ),
         one if unstartable else f'{enable}, then restart the OSDs; or {one}',
     )
-
-
-def _python(host: Optional[ManagerHost]) -> Iterable[_Case]:
-    required, used = ('.'.join(map(str, v)) for v in (MINIMUM_PYTHON, host.python if host else ()))
-    yield host is None, None, 'the active manager is not known yet', None
-    yield (
-        host is not None and host.python < MINIMUM_PYTHON,
-        False,
-        f'the active manager runs Python {used}; the module requires {required}',
-        'upgrade to a package or image of Ceph with a newer Python',
-    )
-    yield True, True, f'the active manager runs Python {used}', None
 
 
 def _orchestrator(environment: Environment) -> Iterable[_Case]:

@@ -59,7 +59,7 @@ class Sampler:
         self.observer = Observer()
         self.starts = StartWatch()
         self._pools = PoolHistory()
-        self.pool_rates: Mapping[int, PoolRates] = {}
+        self._pool_rates: Mapping[int, PoolRates] = {}
         self.classifier = Classifier()
         self.recognition = _NO_WORKLOADS
         self.trends.clear()
@@ -188,9 +188,9 @@ class Sampler:
         self.work.add({osd.osd_id: self.observer.newest(osd.osd_id) for osd in osds}, now_s)
 
     def _sample_pools(self, now_s: float) -> None:
-        self.pool_rates = {}
+        self._pool_rates = {}
         self._pools.add(self._cluster.pool_counters(), now_s, self.reports)
-        self.pool_rates = self._pools.rates()
+        self._pool_rates = self._pools.rates()
 
     def _classify_groups(self, now_s: float) -> None:
         # Do not show an old result if this fails.
@@ -199,7 +199,7 @@ class Sampler:
             self.observer.signals(),
             self._cluster.cluster_map(),
             now_s,
-            self.pool_rates,
+            self._pool_rates,
             self.observer.details,
             self.reports,
         )

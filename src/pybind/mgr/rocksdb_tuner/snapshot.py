@@ -6,7 +6,7 @@ Command handlers read the newest snapshot: they never wait for a monitor or for 
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Optional, Union
 
@@ -125,22 +125,6 @@ class Snapshot:
     def all_notices(self) -> tuple[str, ...]:
         """Limitations and problems of the module, in sentences."""
         return (*self.limitations, *self.notices, *(step.sentence for step in self.failing))
-
-    def without_recommendation(self, recommendation_id: str) -> Snapshot:
-        return replace(
-            self,
-            assessments=tuple(
-                replace(
-                    assessment,
-                    recommendations=tuple(
-                        r
-                        for r in assessment.recommendations
-                        if r.recommendation_id != recommendation_id
-                    ),
-                )
-                for assessment in self.assessments
-            ),
-        )
 
 
 def recommendation_named(snapshot: Snapshot, recommendation_id: str) -> Recommendation:

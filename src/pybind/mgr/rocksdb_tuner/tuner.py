@@ -278,7 +278,12 @@ class Tuner:
         done_id = self.operations.drive_campaign(now_s, allowed, self.sampler.signals())
         if done_id is not None:
             # The recommendation predates the end of the campaign: it must not be applied again.
-            self._publish(self.snapshot.without_recommendation(done_id))
+            left = [
+                (a, tuple(r for r in a.recommendations if r.recommendation_id != done_id))
+                for a in self.snapshot.assessments
+            ]
+            assessments = tuple(replace(a, recommendations=found) for a, found in left)
+            self._publish(replace(self.snapshot, assessments=assessments))
 
     def _evaluate(self, settings: Settings, now_s: float, *, fresh: bool) -> bool:
         """Evaluate if due; True if it was due."""

@@ -88,14 +88,14 @@ class _Replacement:
             'pod_namespace': named('namespace'),
             'Arm.name Conclusion.winner Conclusion.runner_up': named('profile'),
             'device_class device_classes advised_on per_group': word('class'),
-            'CrushBucket.kind FailureDomain.kind CrushChoice.kind CrushChoice.op': word('type'),
+            'FailureDomain.kind': word('type'),
             'release require_osd_release manager_release distribution objectstore': word('name'),
             'applications flags health_codes source': word('name'),
             'OsdCollection.running ConfigEntry.name option': word('name'),
             'version created_version manager_version': _beginning(_VERSION),
             'rollout_id campaign_id experiment_id': _beginning(_OPERATION),
             'devices': self._device,
-            'CrushBucket.name CrushDraw.root_name FailureDomain.name': self._place,
+            'FailureDomain.name': self._place,
             'who restoring': self._who,
             'recommendation_id': self._recommendation,
             'actor paused_by': self._actor,
@@ -174,14 +174,11 @@ class _Replacement:
         return name if _DISK.fullmatch(name) else self._name('device', name)
 
     def _place(self, name: str) -> str:
-        """A bucket name; shadow buckets have "~" and a device class appended."""
-        plain, tilde, device_class = name.partition('~')
-        new = plain
-        # The default root keeps its name.
-        if plain not in {'', 'default'} and not _OSD.fullmatch(plain):
-            known = self._new.get(('host', plain)) or self._new.get(('class', plain))
-            new = known or self._name('bucket', plain)
-        return new + tilde + (self._word('class')(device_class) if tilde else '')
+        """A bucket name; the default root keeps its name."""
+        if name in {'', 'default'} or _OSD.fullmatch(name):
+            return name
+        known = self._new.get(('host', name)) or self._new.get(('class', name))
+        return known or self._name('bucket', name)
 
     def _who(self, who: str) -> str:
         """A config section with masks; of other daemons only their type is kept."""

@@ -14,8 +14,6 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import math
-import threading
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Callable, Mapping, Optional
@@ -63,11 +61,6 @@ class OsdOverrides:
 
 
 Ask = Callable[[int, Callable[[], object]], bool]
-
-
-def _at_once(osd_id: int, work: Callable[[], object]) -> bool:  # noqa: ARG001 - signature of Ask
-    work()
-    return True
 
 
 @dataclass(frozen=True)
@@ -136,7 +129,7 @@ class DeepStatsReader:
         names = tuple(option.name for option in off)
         return OsdDeepStats(osd.osd_id, now_s, parse_deep_stats(text), names, () if done else names)
 
-    def restore(self, cluster_map: ClusterMap, now_s: float, ask: Ask = _at_once) -> None:
+    def restore(self, cluster_map: ClusterMap, now_s: float, ask: Ask) -> None:
         """Restore the options of all OSDs that are due; cheap enough for every tick.
 
         ``ask`` runs a call that blocks on an OSD, possibly in another thread, and returns False if
@@ -203,41 +196,3 @@ def _differences(text: str, osd_id: int) -> Mapping[str, Mapping[str, Any]]:
         return {name: found[name] for name in OPTIONS if isinstance(found.get(name), dict)}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise CommandError(errno.EIO, f'osd.{osd_id} : cannot parse "config diff"') from None
-
-
-#: Between two requests for the same OSD.
-OSD_SPACING_S = 30.0
-#: Requests for all OSDs within a window.
-MOST = 6
-WINDOW_S = 60.0
-
-
-class RateLimit:
-    """Of requests for statistics: each one changes options of a running OSD.
-
-    Times are seconds of a monotonic clock. Thread-safe.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._requests: list[tuple[float, int]] = []
-
-    def take(self, osd_id: int, now_s: float) -> Optional[str]:
-        """Count a request for this OSD, or return why it is refused and when to retry."""
-        with self._lock:
-            self._requests = [(at_s, n) for at_s, n in self._requests if now_s - at_s < WINDOW_S]
-            own = [at_s for at_s, n in self._requests if n == osd_id]
-            if own and now_s - own[-1] < OSD_SPACING_S:
-                ago_s = now_s - own[-1]
-                return (
-                    f'osd.{osd_id} was queried {ago_s:.0f}s ago: retry in '
-                    f'{math.ceil(OSD_SPACING_S - ago_s)}s'
-                )
-            if len(self._requests) >= MOST:
-                wait_s = self._requests[-MOST][0] + WINDOW_S - now_s
-                return (
-                    f'{MOST} OSDs were queried in the last {WINDOW_S:.0f}s: retry in '
-                    f'{math.ceil(wait_s)}s'
-                )
-            self._requests.append((now_s, osd_id))
-            return None

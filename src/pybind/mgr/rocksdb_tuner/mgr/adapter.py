@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -139,7 +138,6 @@ def manager_host(
 ) -> ManagerHost:
     """Map and option as the mgr API returns them; ``modules``: the folder of all mgr modules."""
     return ManagerHost(
-        python=sys.version_info[:2],
         dashboard_enabled='dashboard' in (mgr_map.get('modules') or ()),
         tab_installed=all((modules / name).is_file() for name in TAB_FILES),
         report_period_autotuned=report_period_autotuned,

@@ -1,47 +1,65 @@
-"""The CRUSH map, and the failure domains of OSDs by its rules. Pure."""
+"""The failure domains of OSDs by the rules of a CRUSH map. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Mapping, NamedTuple, Optional
 
-from .records import CrushBucket, CrushChoice, CrushDraw, CrushMap, CrushRule, FailureDomain
+from .records import FailureDomain
 
 _OSD = 'osd'
+
+
+class Bucket(NamedTuple):
+    """A node of a CRUSH tree; one in the shadow tree of a device class is named "r1~ssd"."""
+
+    #: Below 0.
+    bucket_id: int
+    name: str
+    #: "root", "rack", "host"
+    kind: str
+    #: Ids of buckets and, from 0, of OSDs.
+    items: tuple[int, ...]
+
+
+class Draw(NamedTuple):
+    """The steps of a rule from a `take` to its `emit`."""
+
+    root_id: int
+    #: Types of the chosen items: "host", "osd".
+    kinds: frozenset[str]
+
+
+class CrushMap(NamedTuple):
+    buckets: tuple[Bucket, ...] = ()
+    #: Draws of the rules, by rule id.
+    rules: Mapping[int, tuple[Draw, ...]] = {}
 
 
 def parse_crush(crush: Mapping[str, Any]) -> CrushMap:
     """Parse `get('osd_map_crush')`, or a part of it."""
     return CrushMap(
-        buckets=tuple(
-            CrushBucket(
-                bucket_id=bucket['id'],
-                name=bucket['name'],
-                kind=bucket['type_name'],
-                items=tuple(item['id'] for item in bucket['items']),
-            )
-            for bucket in crush.get('buckets') or []
+        tuple(
+            Bucket(b['id'], b['name'], b['type_name'], tuple(item['id'] for item in b['items']))
+            for b in crush.get('buckets') or []
         ),
-        rules=tuple(
-            CrushRule(rule['rule_id'], tuple(_draws(rule['steps'])))
-            for rule in crush.get('rules') or []
-        ),
+        {rule['rule_id']: tuple(_draws(rule['steps'])) for rule in crush.get('rules') or []},
     )
 
 
-def _draws(steps: Iterable[Mapping[str, Any]]) -> Iterator[CrushDraw]:
-    taken: Optional[CrushDraw] = None
-    choices: list[CrushChoice] = []
+def _draws(steps: Iterable[Mapping[str, Any]]) -> Iterator[Draw]:
+    root_id: Optional[int] = None
+    kinds: set[str] = set()
     for step in steps:
         # Some tunable steps have no name: Ceph prints their number under another key.
         op = step.get('op')
         if op == 'take' and step.get('item') is not None:
-            taken, choices = CrushDraw(step['item'], step.get('item_name') or '', ()), []
+            root_id, kinds = step['item'], set()
         elif op is not None and step.get('type') is not None:
-            choices.append(CrushChoice(op, step['type']))
-        elif op == 'emit' and taken is not None:
-            yield CrushDraw(taken.root_id, taken.root_name, tuple(choices))
-            taken = None
+            kinds.add(step['type'])
+        elif op == 'emit' and root_id is not None:
+            yield Draw(root_id, frozenset(kinds))
+            root_id = None
 
 
 class _Nearest(NamedTuple):
@@ -62,10 +80,9 @@ def failure_domains(
     its host is its domain. If the buckets of two rules overlap without nesting, or one rule may
     choose twice among the same OSDs, no bucket is safe to lose, and each OSD is its own domain.
     """
-    used = set(rule_ids)
-    rules = [rule for rule in crush.rules if rule.rule_id in used]
+    rules = [crush.rules[rule_id] for rule_id in {*rule_ids} if rule_id in crush.rules]
     buckets = {bucket.bucket_id: bucket for bucket in crush.buckets}
-    drawn = {draw: _drawn(draw, buckets) for rule in rules for draw in rule.draws}
+    drawn = {draw: _drawn(draw, buckets) for rule in rules for draw in rule}
     nearest: dict[int, list[tuple[int, Optional[_Nearest]]]] = {}
     for number, found in enumerate(drawn.values()):
         for osd_id, bucket in found.items():
@@ -98,10 +115,9 @@ class _Visit(NamedTuple):
     shared: bool
 
 
-def _drawn(draw: CrushDraw, buckets: Mapping[int, CrushBucket]) -> Mapping[int, Optional[_Nearest]]:
+def _drawn(draw: Draw, buckets: Mapping[int, Bucket]) -> Mapping[int, Optional[_Nearest]]:
     """The OSDs that ``draw`` may choose; None: not below a bucket of a chosen type."""
-    kinds = {choice.kind for choice in draw.choices}
-    each_by_itself = not kinds or _OSD in kinds
+    each_by_itself = not draw.kinds or _OSD in draw.kinds
     found: dict[int, Optional[_Nearest]] = {}
 
     def take(osd_id: int, nearest: Optional[_Nearest], *, shared: bool) -> None:
@@ -120,8 +136,8 @@ def _drawn(draw: CrushDraw, buckets: Mapping[int, CrushBucket]) -> Mapping[int, 
             continue
         shared = visited[bucket_id] = shared or bucket_id in visited
         # The root itself is not chosen.
-        if depth > 0 and bucket.kind in kinds:
-            chosen = depth, FailureDomain(bucket.kind, bucket.plain_name)
+        if depth > 0 and bucket.kind in draw.kinds:
+            chosen = depth, FailureDomain(bucket.kind, bucket.name.partition('~')[0])
         nearest = None if chosen is None else _Nearest(depth - chosen[0], chosen[1])
         for item in bucket.items:
             if item < 0:
@@ -132,11 +148,11 @@ def _drawn(draw: CrushDraw, buckets: Mapping[int, CrushBucket]) -> Mapping[int, 
 
 
 def _drawn_twice(
-    rule: CrushRule, drawn: Mapping[CrushDraw, Mapping[int, Optional[_Nearest]]]
+    rule: tuple[Draw, ...], drawn: Mapping[Draw, Mapping[int, Optional[_Nearest]]]
 ) -> Iterator[int]:
     """OSDs that more than one draw of ``rule`` may choose."""
     seen: set[int] = set()
-    for draw in rule.draws if len(rule.draws) > 1 else ():
+    for draw in rule if len(rule) > 1 else ():
         yield from seen.intersection(drawn[draw])
         seen.update(drawn[draw])
 

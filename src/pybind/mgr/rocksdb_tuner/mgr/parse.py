@@ -39,9 +39,8 @@ def parse_cluster_map(
     rules = crush.get('rules') or []
     rule_classes = {rule['rule_id']: tuple(_classes_taken(rule)) for rule in rules}
     of_osd = {osd['osd']: metadata.get(str(osd['osd'])) or {} for osd in osd_map['osds']}
-    crush_map = parse_crush(crush)
     domains = failure_domains(
-        crush_map,
+        parse_crush(crush),
         (pool['crush_rule'] for pool in osd_map['pools']),
         {osd_id: texts.get('hostname') for osd_id, texts in of_osd.items()},
     )
@@ -54,7 +53,6 @@ def parse_cluster_map(
             for osd in osd_map['osds']
         ),
         pools=tuple(_pool_info(pool, rule_classes) for pool in osd_map['pools']),
-        crush=crush_map,
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Mapping, NamedTuple, Optional
 
-from ..kinds import Signed
 from ..notes import Count, Named, OsdId
 
 
@@ -141,56 +140,6 @@ class PoolCounters:
 
 
 @dataclass(frozen=True)
-class CrushBucket:
-    """A node of a CRUSH tree; one in the shadow tree of a device class is named "r1~ssd"."""
-
-    #: Below 0.
-    bucket_id: Annotated[int, Signed()]
-    name: str
-    #: "root", "rack", "host"
-    kind: str
-    #: Ids of buckets and, from 0, of OSDs.
-    items: tuple[Annotated[int, Signed()], ...]
-
-    @property
-    def plain_name(self) -> str:
-        """Without the device class of a shadow tree."""
-        return self.name.partition('~')[0]
-
-
-class CrushChoice(NamedTuple):
-    """A step of a rule that chooses buckets or OSDs."""
-
-    #: "chooseleaf_firstn"
-    op: str
-    #: Type of the chosen items: "host", "osd".
-    kind: str
-
-
-@dataclass(frozen=True)
-class CrushDraw:
-    """The steps of a rule from a `take` to its `emit`."""
-
-    root_id: Annotated[int, Signed()]
-    root_name: str
-    choices: tuple[CrushChoice, ...]
-
-
-@dataclass(frozen=True)
-class CrushRule:
-    rule_id: int
-    draws: tuple[CrushDraw, ...]
-
-
-@dataclass(frozen=True)
-class CrushMap:
-    """The buckets and rules of a CRUSH map."""
-
-    buckets: tuple[CrushBucket, ...] = ()
-    rules: tuple[CrushRule, ...] = ()
-
-
-@dataclass(frozen=True)
 class ClusterMap:
     """The OSD map, enriched from the CRUSH map and the daemons' metadata."""
 
@@ -200,8 +149,6 @@ class ClusterMap:
     require_osd_release: Optional[str]
     osds: tuple[OsdInfo, ...]
     pools: tuple[PoolInfo, ...]
-    #: Empty if unknown.
-    crush: CrushMap = CrushMap()
 
     @cached_property
     def by_id(self) -> Mapping[int, OsdInfo]:
@@ -261,7 +208,6 @@ class ManagerInfo:
 class ManagerHost:
     """The active mgr itself, and what is installed on its host."""
 
-    python: tuple[int, int]
     dashboard_enabled: bool
     #: The controllers and the script of this module's dashboard tab.
     tab_installed: bool

@@ -192,7 +192,7 @@ class FakeCluster:
         # -- times
         self.stop_s = 2.0
         self.boot_s = 5.0
-        self.host = ManagerHost((3, 11), dashboard_enabled=False, tab_installed=False)
+        self.host = ManagerHost(dashboard_enabled=False, tab_installed=False)
         self.known_managers: tuple[ManagerInfo, ...] = (
             ManagerInfo('x', 'node0', active=True, has_module=True),
         )

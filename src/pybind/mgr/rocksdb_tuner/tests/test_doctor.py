@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
@@ -19,7 +18,7 @@ from rocksdb_tuner.steps import StepFailure
 
 from .present.samples import all_snapshots, facts, info, options, small_cluster
 
-HOST = ManagerHost((3, 11), dashboard_enabled=True, tab_installed=True)
+HOST = ManagerHost(dashboard_enabled=True, tab_installed=True)
 HEALTHY = Environment(
     host=HOST,
     orchestrated=True,
@@ -53,7 +52,7 @@ def found(
 
 def test_healthy_cluster_passes_every_check() -> None:
     checks = examine(healthy(), HEALTHY)
-    assert len({check.check_id for check in checks}) == 12
+    assert len({check.check_id for check in checks}) == 11
     assert [(c.check_id, c.summary) for c in checks if c.ok is not True or c.remedy] == []
 
 
@@ -141,9 +140,6 @@ def test_state_of_the_module_is_checked(
 @pytest.mark.parametrize(
     ('check_id', 'changes', 'ok', 'text'),
     [
-        ('python', {'host': replace(HOST, python=(3, 8))}, False, 'requires 3.9'),
-        ('python', {'host': replace(HOST, python=(3, 9))}, True, '3.9'),
-        ('python', {'host': replace(HOST, python=(4, 0))}, True, '4.0'),
         (
             'orchestrator',
             {'orchestrated': False, 'orchestrator_reason': 'Module not found'},
@@ -159,7 +155,7 @@ def test_environment_is_checked(
     check_id: str, changes: dict[str, Any], ok: Optional[bool], text: str
 ) -> None:
     check = found(check_id, environment=replace(HEALTHY, **changes))
-    assert (check.ok, check.optional) == (ok, check_id != 'python')
+    assert (check.ok, check.optional) == (ok, True)
     assert text in f'{check.summary} {check.remedy}'
 
 
@@ -178,7 +174,7 @@ def test_the_dashboard_is_checked_step_by_step() -> None:
 
 def test_manager_host_is_read_from_its_files(tmp_path: Path) -> None:
     bare = manager_host({'modules': []}, tmp_path)
-    assert bare == ManagerHost(sys.version_info[:2], dashboard_enabled=False, tab_installed=False)
+    assert bare == ManagerHost(dashboard_enabled=False, tab_installed=False)
     for name in TAB_FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text('')

@@ -15,9 +15,10 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from functools import partial
+from math import ceil
 from typing import Optional, TypeVar
 
-from ..deep.reader import DeepStatsReader, OsdDeepStats, RateLimit
+from ..deep.reader import DeepStatsReader, OsdDeepStats
 from ..mgr.protocols import Audit, ClusterReader, CommandError, OsdCommands
 from ..mgr.records import AuditLine, OsdInfo
 from ..observe.deep import (
@@ -245,6 +246,8 @@ def find_sender(
 _ENABLE = 'ceph rocksdb-tuner mode observe'
 #: Maximum of OSDs that are queried at the same time.
 MAX_CONCURRENT = 4
+#: Between two requests for the same OSD, each of which changes its options.
+OSD_SPACING_S = 30.0
 #: After this the request continues in the background: ceph-mgr runs the commands of a module one
 #: at a time, so a waiting command blocks all others.
 ANSWER_WAIT_S = 10.0
@@ -274,7 +277,8 @@ class DeepStatsRequests(Queries):
         self._clock, self._monotonic = clock, monotonic
         self._read_mode, self._compacting = read_mode, compacting
         self._unknown_manager = unknown_manager
-        self._rate = RateLimit()
+        #: Time of the last request, by OSD id.
+        self._asked_s: dict[int, float] = {}
 
     def restore(self, now_s: float) -> None:
         """Restore options that an earlier request, or a previous active mgr, left enabled."""
@@ -309,22 +313,22 @@ class DeepStatsRequests(Queries):
 
     def _allowed(self, osd_id: int) -> OsdInfo:
         """The OSD, if it may be queried now; raises OperationRefused."""
-        osd = self._cluster.cluster_map().by_id.get(osd_id)
-        code, refusal = 0, ''
-        if self._read_mode() is Mode.OFF:
-            code, refusal = errno.EPERM, f'the module is off; to enable it: "{_ENABLE}"'
-        elif self._unknown_manager is not None:
-            code, refusal = errno.EOPNOTSUPP, self._unknown_manager
-        elif osd is None:
-            code, refusal = errno.ENOENT, f'osd.{osd_id} does not exist'
-        elif self._compacting():
-            code = errno.EBUSY
-            refusal = 'an OSD is being compacted; try again once the compaction is done'
-        elif not self.free(osd_id):
-            code = errno.EBUSY
-            refusal = f'osd.{osd_id}, or {MAX_CONCURRENT} other OSDs, did not answer yet'
-        elif (too_often := self._rate.take(osd_id, self._monotonic())) is not None:
-            code, refusal = errno.EAGAIN, too_often
-        if osd is None or code:
-            raise OperationRefused(code, refusal)
+        osd, now_s = self._cluster.cluster_map().by_id.get(osd_id), self._monotonic()
+        wait_s = self._asked_s.get(osd_id, -OSD_SPACING_S) + OSD_SPACING_S - now_s
+        unanswered = f'osd.{osd_id}, or {MAX_CONCURRENT} other OSDs, did not answer yet'
+        compacting = 'an OSD is being compacted; try again once the compaction is done'
+        too_soon = f'osd.{osd_id} was just queried: retry in {ceil(wait_s)}s'
+        off = f'the module is off; to enable it: "{_ENABLE}"'
+        for holds, code, refusal in (
+            (self._read_mode() is Mode.OFF, errno.EPERM, off),
+            (self._unknown_manager is not None, errno.EOPNOTSUPP, self._unknown_manager),
+            (osd is None, errno.ENOENT, f'osd.{osd_id} does not exist'),
+            (self._compacting(), errno.EBUSY, compacting),
+            (not self.free(osd_id), errno.EBUSY, unanswered),
+            (wait_s > 0, errno.EAGAIN, too_soon),
+        ):
+            if holds:
+                raise OperationRefused(code, str(refusal))
+        assert osd is not None
+        self._asked_s[osd_id] = now_s
         return osd

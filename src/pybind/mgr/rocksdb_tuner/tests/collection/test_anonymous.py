@@ -19,7 +19,6 @@ from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.collection.anonymous import DEFINED, anonymous, ceph_words
 from rocksdb_tuner.collection.records import Collection
 from rocksdb_tuner.collection.report import report
-from rocksdb_tuner.mgr.crush import failure_domains
 from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, FailureDomain
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.plan.records import OPTION
@@ -115,19 +114,6 @@ def test_equal_names_stay_equal_and_others_keep_their_order(hosts: list[str]) ->
     for (a, new_a), (b, new_b) in itertools.combinations(zip(hosts, new), 2):
         assert (a < b, a == b) == (new_a < new_b, new_a == new_b)
     assert [o.failure_domain for o in shown.cluster_map.osds] == [('host', n) for n in new]
-
-
-def test_failure_domains_follow_from_the_renamed_tree() -> None:
-    before = whole().cluster_map
-    after = anonymous(whole()).cluster_map
-    rules = [pool.crush_rule for pool in before.pools]
-    domains = [
-        failure_domains(found.crush, rules, {osd.osd_id: osd.host for osd in found.osds}).values()
-        for found in (before, after)
-    ]
-    old, new = [list(found) for found in domains]
-    assert [[a == b for b in old] for a in old] == [[a == b for b in new] for a in new]
-    assert len({domain for domain in new if domain}) == len({domain for domain in old if domain})
 
 
 def _shown(text: str) -> str:

@@ -57,8 +57,8 @@ def _of_growth(**changes: object) -> dict[str, Any]:
         ({'collection': {'osds': {'x': {}}}}, '"collection.osds.x" is not a number'),
         ({'collection': {'module': {'mode': 'x'}}}, '"collection.module.mode" is "x" instead of o'),
         (
-            {'collection': {'cluster_map': {'crush': {'buckets': [{'bucket_id': 0.5}]}}}},
-            '"collection.cluster_map.crush.buckets[0].bucket_id" is 0.5 instead of an integer',
+            {'collection': {'cluster_map': {'osds': [{'osd_id': 0.5}]}}},
+            '"collection.cluster_map.osds[0].osd_id" is 0.5 instead of a non-negative integer',
         ),
         ({'collection': _of_growth(times_s=[1])}, '"growth.1" has different numbers of "used_byt'),
         ({'collection': _of_growth(times_s=[], used_bytes=[])}, '"growth.1" has different'),

@@ -10,11 +10,6 @@ from rocksdb_tuner.collection.records import Collection, ModuleState, OsdCollect
 from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
-    CrushBucket,
-    CrushChoice,
-    CrushDraw,
-    CrushMap,
-    CrushRule,
     FailureDomain,
     ManagerInfo,
     OsdInfo,
@@ -78,32 +73,6 @@ _IDLE = Workload(WorkloadClass.IDLE, 0.95, ())
 def _pool(pool_id: int, name: str, *applications: str, metadata: bool = False) -> PoolInfo:
     return PoolInfo(
         pool_id, name, applications, 3, 2, ('gold',), cephfs_metadata=metadata, crush_rule=1
-    )
-
-
-def _crush() -> CrushMap:
-    return CrushMap(
-        (
-            CrushBucket(-1, 'default', 'root', (-4, -6)),
-            CrushBucket(-2, 'default~gold', 'root', (-5,)),
-            CrushBucket(-4, 'berlin-4', 'rack', (-7, -8)),
-            CrushBucket(-5, 'berlin-4~gold', 'rack', (-9,)),
-            CrushBucket(-6, 'cellar', 'closet', ()),
-            CrushBucket(-7, 'node7', 'host', (0,)),
-            CrushBucket(-8, 'node8.example.com', 'host', (3,)),
-            CrushBucket(-9, 'node8.example.com~gold', 'host', (3,)),
-        ),
-        (
-            CrushRule(
-                1,
-                (
-                    CrushDraw(-2, 'default~gold', (CrushChoice('chooseleaf_firstn', 'rack'),)),
-                    CrushDraw(-6, 'cellar', (CrushChoice('choose_firstn', 'closet'),)),
-                    CrushDraw(-99, 'lost', ()),
-                ),
-            ),
-            CrushRule(2, ()),
-        ),
     )
 
 
@@ -185,7 +154,6 @@ def whole() -> Collection:
                 _pool(3, 'files.data', 'cephfs'),
                 _pool(4, 'osd'),
             ),
-            crush=_crush(),
         ),
         osds={3: OsdCollection(sharded=False), 0: OsdCollection(evidence, running, sharded=True)},
         entries=(

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import json
 from collections.abc import Sequence
-from typing import Optional
+from typing import Callable, Optional
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +23,11 @@ from rocksdb_tuner.mgr.records import ClusterMap, OsdInfo
 from ..fake_cluster import FakeCluster, FakeStore
 
 KV_STATS = '{"": "** Compaction Stats [default] **", "": "Uptime(secs): 12.5 total, 1.0 interval"}'
+
+
+def at_once(_: int, work: Callable[[], object]) -> bool:
+    work()
+    return True
 
 
 class Died(BaseException):
@@ -173,7 +178,7 @@ def test_a_manager_that_dies_anywhere_is_cleaned_up_after(
 def takeover(osds: Osds, store: FakeStore) -> DeepStatsReader:
     reader = DeepStatsReader(osds, store)
     reader.load()
-    reader.restore(a_map(osds.info()), 2000.0)
+    reader.restore(a_map(osds.info()), 2000.0, at_once)
     return reader
 
 
@@ -184,12 +189,12 @@ def test_osd_that_stops_answering_is_retried_until_it_answers(osds: Osds, store:
         reader.read(osds.info(), 1000.0)
     assert osds.override != {}
     assert store.keys(OVERRIDES) == [f'{OVERRIDES}osd.0']
-    reader.restore(a_map(osds.info()), 1001.0)
+    reader.restore(a_map(osds.info()), 1001.0, at_once)
     assert osds.override != {}
     with pytest.raises(CommandError, match='the module retries'):
         reader.read(osds.info(), 1002.0)
     osds.silent_after = None
-    reader.restore(a_map(osds.info()), 1040.0)
+    reader.restore(a_map(osds.info()), 1040.0, at_once)
     assert osds.override == {}
     assert store.values == {}
 
@@ -202,7 +207,7 @@ def test_osd_that_is_down_is_awaited(osds: Osds, store: FakeStore) -> None:
     reader = DeepStatsReader(osds, store)
     reader.load()
     asked = list(osds.asked)
-    reader.restore(a_map(osds.info(up=False)), 2000.0)
+    reader.restore(a_map(osds.info(up=False)), 2000.0, at_once)
     assert osds.asked == asked
     assert store.keys(OVERRIDES)
 
@@ -216,7 +221,7 @@ def test_dead_process_has_nothing_to_restore(osds: Osds, store: FakeStore, gone:
     osds.restart()
     reader = DeepStatsReader(osds, store)
     reader.load()
-    reader.restore(a_map(*([] if gone else [osds.info()])), 2000.0)
+    reader.restore(a_map(*([] if gone else [osds.info()])), 2000.0, at_once)
     assert osds.asked == []
     assert store.values == {}
 

@@ -11,15 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.mgr.crush import failure_domains, parse_crush
-from rocksdb_tuner.mgr.records import (
-    CrushBucket,
-    CrushChoice,
-    CrushDraw,
-    CrushMap,
-    CrushRule,
-    FailureDomain,
-)
+from rocksdb_tuner.mgr.crush import Bucket, CrushMap, Draw, failure_domains, parse_crush
+from rocksdb_tuner.mgr.records import FailureDomain
 
 DATA = Path(__file__).parent / 'data'
 
@@ -34,8 +27,8 @@ TWO_RACKS: Tree = {
 }
 
 
-def buckets_of(tree: Tree) -> tuple[CrushBucket, ...]:
-    found: list[CrushBucket] = []
+def buckets_of(tree: Tree) -> tuple[Bucket, ...]:
+    found: list[Bucket] = []
 
     def add(name: str, inside: Union[Tree, Sequence[int]]) -> int:
         items = (
@@ -44,7 +37,7 @@ def buckets_of(tree: Tree) -> tuple[CrushBucket, ...]:
             else tuple(inside)
         )
         kind, _, called = name.partition(' ')
-        found.append(CrushBucket(-1 - len(found), called, kind, items))
+        found.append(Bucket(-1 - len(found), called, kind, items))
         return found[-1].bucket_id
 
     for item in tree.items():
@@ -57,14 +50,11 @@ def crush(tree: Tree, *rules: Sequence[str]) -> CrushMap:
     buckets = buckets_of(tree)
     ids = {bucket.name: bucket.bucket_id for bucket in buckets}
 
-    def draw(text: str) -> CrushDraw:
+    def draw(text: str) -> Draw:
         root, _, kinds = text.partition(': ')
-        choices = tuple(CrushChoice('chooseleaf_firstn', kind) for kind in kinds.split())
-        return CrushDraw(ids.get(root, 0), root, choices)
+        return Draw(ids.get(root, 0), frozenset(kinds.split()))
 
-    return CrushMap(
-        buckets, tuple(CrushRule(n, tuple(map(draw, rule))) for n, rule in enumerate(rules))
-    )
+    return CrushMap(buckets, {n: tuple(map(draw, rule)) for n, rule in enumerate(rules)})
 
 
 def domains(
@@ -166,23 +156,22 @@ def test_osds_in_overlapping_buckets_of_two_rules_are_isolated() -> None:
 
 
 def test_rule_that_takes_an_osd_or_chooses_nothing_isolates_it() -> None:
-    named = CrushMap((), (CrushRule(0, (CrushDraw(0, 'osd.0', ()),)),))
+    named = CrushMap((), {0: (Draw(0, frozenset()),)})
     assert domains(named, osds=(0, 1)) == {0: 'osd.0', 1: 'host its-host'}
     assert domains(crush(TWO_RACKS, ['default: ']), osds=(0,)) == {0: 'osd.0'}
 
 
 def test_cyclic_or_doubly_linked_tree_terminates() -> None:
     """No cluster has such a tree; an edited file may."""
-    choices = (CrushChoice('chooseleaf_firstn', 'host'),)
-    rules = (CrushRule(0, (CrushDraw(-1, 'default', choices),)),)
-    loop = (CrushBucket(-1, 'default', 'root', (-2,)), CrushBucket(-2, 'a', 'host', (0, -1)))
+    rules = {0: (Draw(-1, frozenset({'host'})),)}
+    loop = (Bucket(-1, 'default', 'root', (-2,)), Bucket(-2, 'a', 'host', (0, -1)))
     assert domains(CrushMap(loop, rules), osds=(0,)) == {0: 'osd.0'}
     # 2 ** 60 ways from the root to the OSD
-    ladder = [CrushBucket(-n, f'b{n}', 'host', (-n - 1, -n - 1)) for n in range(1, 61)]
-    ladder.append(CrushBucket(-61, 'b61', 'host', (0,)))
+    ladder = [Bucket(-n, f'b{n}', 'host', (-n - 1, -n - 1)) for n in range(1, 61)]
+    ladder.append(Bucket(-61, 'b61', 'host', (0,)))
     assert domains(CrushMap(tuple(ladder), rules), osds=(0,)) == {0: 'osd.0'}
-    chain = [CrushBucket(-n, f'b{n}', 'rack', (-n - 1,)) for n in range(1, 50_000)]
-    chain.append(CrushBucket(-50_000, 'a', 'host', (0,)))
+    chain = [Bucket(-n, f'b{n}', 'rack', (-n - 1,)) for n in range(1, 50_000)]
+    chain.append(Bucket(-50_000, 'a', 'host', (0,)))
     assert domains(CrushMap(tuple(chain), rules), osds=(0,)) == {0: 'host a'}
 
 
@@ -203,8 +192,7 @@ def test_unknown_steps_do_not_hide_choose_steps() -> None:
             }
         ]
     }
-    choices = (CrushChoice('choosemsr', 'host'), CrushChoice('choosemsr', 'osd'))
-    assert parse_crush(document).rules == (CrushRule(0, (CrushDraw(-1, 'default', choices),)),)
+    assert parse_crush(document).rules == {0: (Draw(-1, frozenset({'host', 'osd'})),)}
 
 
 # -- as three releases print it
@@ -263,7 +251,7 @@ def maps(draw: st.DrawFn) -> CrushMap:
     return crush(tree, *([f'default: {" ".join(rule)}'] for rule in rules))
 
 
-def buckets_above(crush_map: CrushMap, item: int) -> Iterator[CrushBucket]:
+def buckets_above(crush_map: CrushMap, item: int) -> Iterator[Bucket]:
     for bucket in crush_map.buckets:
         if item in bucket.items:
             yield bucket
@@ -276,15 +264,13 @@ def test_osds_of_one_domain_share_a_bucket_for_every_rule_and_no_larger_one_woul
 ) -> None:
     """The bucket by which a rule keeps copies apart: its lowest of a type that it chooses."""
     osd_ids = [item for bucket in crush_map.buckets for item in bucket.items if item >= 0]
-    found = failure_domains(
-        crush_map, [rule.rule_id for rule in crush_map.rules], dict.fromkeys(osd_ids, 'x')
-    )
+    found = failure_domains(crush_map, crush_map.rules, dict.fromkeys(osd_ids, 'x'))
     assert sorted(found) == sorted(osd_ids)
     apart: dict[int, list[Optional[str]]] = {}
     for n in osd_ids:
         above = list(buckets_above(crush_map, n))
-        for rule in crush_map.rules:
-            kinds = {choice.kind for draw in rule.draws for choice in draw.choices}
+        for rule in crush_map.rules.values():
+            kinds = {kind for draw in rule for kind in draw.kinds}
             lowest = next((bucket.name for bucket in above if bucket.kind in kinds), None)
             apart.setdefault(n, []).append(f'osd.{n}' if 'osd' in kinds else lowest)
     for a in osd_ids:

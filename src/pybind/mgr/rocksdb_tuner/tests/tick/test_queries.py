@@ -12,7 +12,6 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.deep.reader import MOST, OSD_SPACING_S, WINDOW_S, RateLimit
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.parse import parse_audit_log
 from rocksdb_tuner.mgr.protocols import CommandError
@@ -20,7 +19,7 @@ from rocksdb_tuner.mgr.records import AuditLine
 from rocksdb_tuner.operations.phases import OperationRefused, Phase
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tick import queries
-from rocksdb_tuner.tick.queries import Queries, in_a_thread, sender
+from rocksdb_tuner.tick.queries import OSD_SPACING_S, Queries, in_a_thread, sender
 
 from ..query_command import ask
 from ..test_loop import wait_for
@@ -107,18 +106,6 @@ def test_query_timeout_ends_it_and_restores_the_settings(
     world.cluster.advance(OSD_SPACING_S)
     assert world.tuner.deep_stats.read(1).not_put_back == ()
     assert world.store.keys('deep/') == []
-
-
-def test_queries_of_an_osd_are_rate_limited_and_the_refusal_has_the_time() -> None:
-    rate = RateLimit()
-    assert rate.take(0, 100.0) is None
-    assert rate.take(0, 110.0) == 'osd.0 was queried 10s ago: retry in 20s'
-    assert rate.take(0, 130.0) is None
-    for osd_id in range(1, MOST - 1):
-        assert rate.take(osd_id, 131.0) is None
-    reported = rate.take(99, 140.0)
-    assert reported == '6 OSDs were queried in the last 60s: retry in 20s'
-    assert rate.take(99, 100.0 + WINDOW_S) is None
 
 
 def test_refused_query_sends_nothing_to_the_osd() -> None:
