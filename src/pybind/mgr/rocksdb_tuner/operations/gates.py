@@ -118,7 +118,6 @@ HOLDING_HEALTH = frozenset(
 
 #: The gate that needs to watch for some seconds.
 REPORTED = 'placement group reports'
-#: Changes are disabled by the mode.
 NOT_ALLOWED = 'the module mode does not allow changes'
 
 #: A PG in one of these states is busy, in doubt or damaged, even if also active and clean.
@@ -177,10 +176,7 @@ _REMEDIES = (
     ),
     (r'flags set on the cluster', '"ceph osd unset <flag>" once it is no longer needed'),
     (r'cluster health', '"ceph health detail" shows the cause'),
-    (
-        r'placement group',
-        '"ceph pg dump_stuck" and "ceph -s" show what blocks them',
-    ),
+    (r'placement group', '"ceph pg dump_stuck" and "ceph -s" show what blocks them'),
     (r'Ceph is being upgraded', 'finish the upgrade: "ceph orch upgrade status"'),
     (
         r'(daemons run different versions|daemon versions)',

@@ -55,19 +55,14 @@ def not_as_planned(before: OsdBefore, info: OsdInfo) -> Optional[str]:
         return (
             f'osd.{info.osd_id} was removed and recreated: the plan was made for the previous OSD'
         )
+    changed: Optional[tuple[str, Optional[str]]] = None
     if before.device_class is not None and info.device_class != before.device_class:
-        return (
-            f'osd.{info.osd_id} now has device class {info.device_class or "none"}: the plan was '
-            f'made for {before.device_class}'
-        )
-    if None not in (before.objectstore, info.objectstore) and (
-        info.objectstore != before.objectstore
-    ):
-        return (
-            f'osd.{info.osd_id} now runs {info.objectstore}: the plan was made for '
-            f'{before.objectstore}'
-        )
-    return None
+        changed = f'has device class {info.device_class or "none"}', before.device_class
+    elif len({before.objectstore, info.objectstore} - {None}) > 1:
+        changed = f'runs {info.objectstore}', before.objectstore
+    if changed is None:
+        return None
+    return f'osd.{info.osd_id} now {changed[0]}: the plan was made for {changed[1]}'
 
 
 def identity_mismatch(state: RolloutState, osd_id: int, seen: Observation) -> Optional[str]:
@@ -90,20 +85,15 @@ def left_behind(state: RolloutState, osd: OsdProgress, reason: str) -> RolloutSt
     A batch without remaining OSDs is skipped without a verdict. If this was the canary and no other
     OSD is changed, the rollout ends.
     """
-    left = replace(
-        osd,
-        step=OsdStep.LEFT_BEHIND,
-        left_reason=clip(reason, _REASON_MAX),
-        restart_needed=False,
-    )
+    why = clip(reason, _REASON_MAX)
+    left = replace(osd, step=OsdStep.LEFT_BEHIND, left_reason=why, restart_needed=False)
     state = with_osd(state, left)
     if state.ending is None and osd.osd_id == state.request.order[0] and not others_changed(state):
         # Without a canary the effect on the others is unknown.
         return replace(state, ending=Ending(Outcome.FAILED, clip(reason)))
-    steps = {one.osd_id: one.step for one in state.osds}
     while len(state.verdicts) < count(state.request):
         batch = planned_batch(state.request, state.soak, len(state.verdicts))
-        if not batch.watched or {steps[n] for n in batch.osds} != {OsdStep.LEFT_BEHIND}:
+        if not batch.watched or not state.left_behind >= set(batch.osds):
             break
         state = replace(state, verdicts=(*state.verdicts, Verdict.NO_DATA))
     return state
@@ -115,8 +105,7 @@ def describe_left_behind(state: RolloutState) -> Optional[str]:
     if not left:
         return None
     text = '; '.join(osd.left_reason or f'osd.{osd.osd_id}' for osd in left[:3])
-    more = f' and {len(left) - 3} more' if len(left) > 3 else ''
-    return f'{text}{more}'
+    return text + (f' and {len(left) - 3} more' if len(left) > 3 else '')
 
 
 def gone_or_replaced(state: RolloutState, osd: OsdProgress, seen: Observation) -> Optional[str]:
@@ -141,9 +130,8 @@ def planned(
 ) -> RolloutState:
     """A new rollout with the recorded previous state; raises OperationRefused.
 
-    ``entries`` are all entries of the option by `who`; ``running`` are the values that the OSDs of
-    the request report, missing where one did not answer; ``other_entries`` are the entries of the
-    option that the request does not change (None: they are not monitored).
+    ``entries`` are those of the option by `who`, ``other_entries`` those of the option that the
+    request does not change (None: not monitored); ``running`` is missing of OSDs without an answer.
     """
     _refuse_malformed(request, same_meaning)
     impossible = contradiction(soak)
@@ -151,24 +139,19 @@ def planned(
         raise OperationRefused(errno.EINVAL, impossible)
     osds = _present(request, cluster)
     _refuse_own_entries(request, entries)
-    release = {osd.osd_id: osd.release for osd in osds}
-    for osd_id in request.order:
-        if osd_id not in running:
-            raise OperationRefused(
-                errno.EAGAIN, f'cannot read the running options of osd.{osd_id}; try again'
-            )
-        if release[osd_id] is None:
-            raise OperationRefused(
-                errno.EAGAIN, f'the release of osd.{osd_id} is not known yet; try again'
-            )
-        if running[osd_id].beats_config_store:
-            raise OperationRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))
-        if not request.restart and not same_meaning(
-            running[osd_id].value, request.target_by_osd[osd_id]
-        ):
-            raise OperationRefused(
-                errno.EINVAL, f'osd.{osd_id} must be restarted first: it runs another value'
-            )
+    for osd in osds:
+        n = osd.osd_id
+        if n not in running:
+            text = f'cannot read the running options of osd.{n}; try again'
+            raise OperationRefused(errno.EAGAIN, text)
+        if osd.release is None:
+            text = f'the release of osd.{n} is not known yet; try again'
+            raise OperationRefused(errno.EAGAIN, text)
+        if running[n].beats_config_store:
+            raise OperationRefused(errno.EINVAL, overruled(request, n, running[n]))
+        if not request.restart and not same_meaning(running[n].value, request.target_by_osd[n]):
+            text = f'osd.{n} must be restarted first: it runs another value'
+            raise OperationRefused(errno.EINVAL, text)
     after = {who: value for who, value in entries.items() if who not in request.final_by_who}
     after.update({who: value for who, value in request.final_entries if value is not None})
     both = {request.option: after, request.other_option: other_entries or {}}
@@ -178,31 +161,25 @@ def planned(
             raise OperationRefused(errno.EINVAL, why)
     _refuse_shadowed(request, osds, after, same_meaning)
     _refuse_outsiders(request, cluster, entries, after, other_entries)
+    before = (
+        OsdBefore(
+            osd.osd_id,
+            running[osd.osd_id].value,
+            running[osd.osd_id].source,
+            osd.release,
+            uuid_head(osd.uuid),
+            osd.device_class,
+            osd.objectstore,
+        )
+        for osd in osds
+    )
+    others = None if other_entries is None else _recorded(request, other_entries)
+    first = OsdStep.PENDING if request.restart else OsdStep.VERIFIED
     return RolloutState(
         rollout_id=rollout_id,
         request=request,
-        before=Before(
-            entries=tuple(sorted(_recorded(request, entries).items())),
-            other_entries=None
-            if other_entries is None
-            else tuple(sorted(_recorded(request, other_entries).items())),
-            osds=tuple(
-                OsdBefore(
-                    osd.osd_id,
-                    running[osd.osd_id].value,
-                    running[osd.osd_id].source,
-                    osd.release,
-                    uuid_head(osd.uuid),
-                    osd.device_class,
-                    osd.objectstore,
-                )
-                for osd in osds
-            ),
-        ),
-        osds=tuple(
-            OsdProgress(osd_id, OsdStep.PENDING if request.restart else OsdStep.VERIFIED)
-            for osd_id in request.order
-        ),
+        before=Before(_recorded(request, entries), tuple(before), others),
+        osds=tuple(OsdProgress(osd_id, first) for osd_id in request.order),
         started_s=now_s,
         updated_s=now_s,
         soak=soak,
@@ -214,35 +191,28 @@ def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str],
         raise OperationRefused(
             errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} and {ANNEX} can'
         )
-    if request.option == ANNEX and request.kind is not ChangeKind.SET_PROFILE:
-        _refuse_if_missed(request, same_meaning)
+    # Without its annex an OSD runs the other option alone, which need not be the default.
+    strings = request.strings
+    effective = request.restart or strings is None or not same_meaning(*strings)
+    if request.option == ANNEX and request.kind is not ChangeKind.SET_PROFILE and effective:
+        raise OperationRefused(
+            errno.EINVAL, f'{ANNEX} is removed only where that does not change what OSDs run'
+        )
     for wrong in wrong_request(request):
         raise OperationRefused(errno.EINVAL, f'the request contradicts itself: {wrong}')
 
 
-def _refuse_if_missed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:
-    """Without its annex an OSD runs the other option alone, which need not be the default."""
-    strings = request.strings
-    if request.restart or strings is None or not same_meaning(*strings):
-        raise OperationRefused(
-            errno.EINVAL, f'{ANNEX} is removed only where that does not change what OSDs run'
-        )
-
-
 def _present(request: ChangeRequest, cluster: ClusterMap) -> tuple[OsdInfo, ...]:
     known = cluster.by_id
-    missing = [osd_id for osd_id in request.order if osd_id not in known]
+    missing = [n for n in request.order if n not in known]
     if missing:
-        raise OperationRefused(
-            errno.ENOENT,
-            f'{_osds(missing)} not in the OSD map; it has {_names(sorted(known))}',
-        )
-    down = [osd_id for osd_id in request.order if not known[osd_id].up]
+        text = f'{_osds(missing)} not in the OSD map; it has {_names(sorted(known))}'
+        raise OperationRefused(errno.ENOENT, text)
+    down = [n for n in request.order if not known[n].up]
     if down:
-        raise OperationRefused(
-            errno.EBUSY, f'{_osds(down)} down: bring it up, or remove it, before this is applied'
-        )
-    return tuple(known[osd_id] for osd_id in request.order)
+        text = f'{_osds(down)} down: bring it up, or remove it, before this is applied'
+        raise OperationRefused(errno.EBUSY, text)
+    return tuple(known[n] for n in request.order)
 
 
 def _refuse_own_entries(request: ChangeRequest, entries: Mapping[str, str]) -> None:
@@ -315,17 +285,16 @@ def _refuse_outsiders(
         )
 
 
-def _recorded(request: ChangeRequest, entries: Mapping[str, str]) -> dict[str, str]:
+def _recorded(request: ChangeRequest, entries: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     owned = {own(osd_id) for osd_id in request.order}
-    return {
-        who: value
-        for who, value in entries.items()
+    return tuple(
+        (who, entries[who])
+        for who in sorted(entries)
         if not who.startswith('osd.') or who.partition('/')[0] in owned
-    }
+    )
 
 
 def _names(osd_ids: Sequence[int]) -> str:
-    """At most eight names."""
     more = f' and {len(osd_ids) - 8} more' if len(osd_ids) > 8 else ''
     return ', '.join(map(own, osd_ids[:8])) + more
 

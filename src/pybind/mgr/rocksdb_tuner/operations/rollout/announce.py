@@ -112,9 +112,8 @@ def _turn(state: RolloutState) -> Line:
 def _end(state: RolloutState) -> Line:
     outcome = '' if state.outcome is None else state.outcome.value
     failure = why_failed(state)
-    reason = failure or state.failure
-    if reason is None and state.judgement is not None:
-        reason = state.judgement.cause
+    cause = None if state.judgement is None else state.judgement.cause
+    reason = failure or state.failure or cause
     return Line(f'{outcome}: {reason}' if reason else outcome, warning=failure is not None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Optional
 
@@ -12,13 +11,7 @@ from ...plan.records import end_value, starts_alike
 from ...shell import command
 from ..phases import Outcome, Phase, clip
 from .admission import describe_left_behind, gone_or_replaced, start_leaving
-from .records import (
-    OsdStep,
-    RolloutState,
-    finished,
-    waiting,
-    with_osd,
-)
+from .records import OsdStep, RolloutState, finished, waiting, with_osd
 from .rules import Observation, Rules, Step, entries, entry, why_held
 
 
@@ -54,21 +47,28 @@ def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) 
     It must not change OSDs that were not checked, and OSDs ignore masked entries at startup, but
     one that names its host in its ceph.conf may get an entry for it.
     """
-    shared = state.request.shared_entries
+    shared = dict(state.request.shared_entries)
+    others = {who: value for who, value in seen.entries.items() if who not in shared}
     checked = {osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND}
     removed = {n for n in checked if end_value(state.request, n) is None}
-    masked = _masked_otherwise(rules, state, seen, removed) if removed else []
-    if masked:
-        return (
-            'the entries of single OSDs are kept: without them OSDs may start with the entry of '
-            f'{", ".join(masked[:8])}'
-        )
-    left = {osd.osd_id for osd in state.osds} - checked
-    owned = {who for who, _ in shared}
-    others = {who: value for who, value in seen.entries.items() if who not in owned}
+    masked = [who for who in others if '/' in who]
+    if masked and removed:
+        scope = Scope.of(seen.cluster, removed)
+        targets = {value for _, value in state.request.targets}
+        masked = [
+            who
+            for who in masked
+            if scope.may_cover(who)
+            and not all(rules.same_meaning(others[who], value) for value in targets)
+        ]
+        if masked:
+            return (
+                'the entries of single OSDs are kept: without them OSDs may start with the entry '
+                f'of {", ".join(masked[:8])}'
+            )
     before, after = (
-        {**others, **{who: value for who, value in found if value is not None}}
-        for found in ([(who, state.before.entry(who)) for who in owned], shared)
+        {**others, **{who: value for who, value in found.items() if value is not None}}
+        for found in ({who: state.before.entry(who) for who in shared}, shared)
     )
     reached = [
         osd.osd_id
@@ -76,34 +76,16 @@ def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) 
         if osd.osd_id not in checked
         # An OSD that is down and out returns only if an operator restarts it, which is likely for
         # an OSD of the rollout.
-        and (osd.up or osd.in_cluster or osd.osd_id in left)
+        and (osd.up or osd.in_cluster or osd.osd_id in state.by_id)
         and not starts_alike(state.request.option, osd, before, after, seen.other_entries)
     ]
     if not reached:
         return None
     named = ', '.join(map(own, reached[:8])) + (' and more' if len(reached) > 8 else '')
     return (
-        'the entries of single OSDs are kept: the entry of '
-        f'{", ".join(who for who, _ in shared)} would also change {named}, which this rollout has '
-        'not checked'
+        f'the entries of single OSDs are kept: the entry of {", ".join(shared)} would also change '
+        f'{named}, which this rollout has not checked'
     )
-
-
-def _masked_otherwise(
-    rules: Rules, state: RolloutState, seen: Observation, osd_ids: Collection[int]
-) -> list[str]:
-    """The masked entries with another value that may apply to one of these OSDs."""
-    written = {who for who, _ in state.request.shared_entries}
-    masked = [who for who in seen.entries if '/' in who and who not in written]
-    if not masked:
-        return []
-    scope, targets = Scope.of(seen.cluster, osd_ids), {value for _, value in state.request.targets}
-    return [
-        who
-        for who in masked
-        if scope.may_cover(who)
-        and not all(rules.same_meaning(seen.entries[who], value) for value in targets)
-    ]
 
 
 def _keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> Step:
@@ -119,25 +101,17 @@ def _keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> S
 
 
 def _done(state: RolloutState) -> Step:
-    left = describe_left_behind(state)
-    parts = [
-        state.failure,
-        None if left is None else f'left behind: {left}',
-        None
-        if state.own_entries_stay is None
-        else f'{state.own_entries_stay}; {_share_later(state)}',
-    ]
+    left, option = describe_left_behind(state), state.request.option
+    parts = [state.failure, None if left is None else f'left behind: {left}']
+    if state.own_entries_stay is not None:
+        # How an operator collapses the entries later.
+        shared = ', then '.join(
+            f'"{removal(who, option)}"'
+            if value is None
+            else f'"{command("ceph", "config", "set", who, option)}" with the same string'
+            for who, value in state.request.shared_entries
+        )
+        later = f'once that has changed: {shared}, then "ceph config rm" for each single OSD'
+        parts += [state.own_entries_stay, later]
     done = finished(state, Phase.DONE, Outcome.DONE)
     return Step(replace(done, failure=clip('; '.join(filter(None, parts))) or None))
-
-
-def _share_later(state: RolloutState) -> str:
-    """How an operator collapses the entries later."""
-    option = state.request.option
-    shared = ', then '.join(
-        f'"{removal(who, option)}"'
-        if value is None
-        else f'"{command("ceph", "config", "set", who, option)}" with the same string'
-        for who, value in state.request.shared_entries
-    )
-    return f'once that has changed: {shared}, then "ceph config rm" for each single OSD'

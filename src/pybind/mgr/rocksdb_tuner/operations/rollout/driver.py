@@ -29,7 +29,7 @@ from .machine import Machine
 from .observer import Cluster, Observer, RequestedRestart, TargetCluster
 from .osd_step import must_not_wait
 from .recording import NOT_SOAKING, Recording
-from .records import AskedRestart, Direction, RolloutState
+from .records import AskedRestart, Direction, RolloutState, others_changed
 from .rollback import entries_blocking_rollback, rolled_back
 from .rules import Limits, Observation, Step, WhyUnstartable, suppressed_in_mode_off
 from .storage import PersistentClock, RolloutStorage, record_of
@@ -48,8 +48,7 @@ Outstanding = tuple[AskedRestart, RequestedRestart]
 class Driver(OperationDriver[RolloutState, Observation, Action]):
     """Runs one rollout at a time.
 
-    ``cluster``, ``time`` and ``machine`` are also those of operations that change OSDs by rollouts
-    of their own.
+    Operations that change OSDs by rollouts of their own share cluster, time and machine.
     """
 
     KIND = 'rollout'
@@ -83,14 +82,12 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         return None if asked is None else (asked, self._observer.requested)
 
     def set_limits(self, limits: Limits) -> None:
-        """Set the time limits for restarts and the like."""
         self.machine = replace(self.machine, limits=limits)
 
     def tick(self, now_s: float, allowed: Permission, monotonic_s: float) -> None:
         """Observe, decide, save and act; returns at once if there is no rollout.
 
-        ``now_s`` is the wall clock, for display and the age of a baseline; waiting is measured by
-        ``monotonic_s``.
+        ``now_s`` is the wall clock, for display and the age of a baseline.
         """
         self.load()
         steady_s = self.time.update(monotonic_s)
@@ -119,10 +116,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
         reports: ReportInterval = DEFAULT,
     ) -> None:
-        """Use the latest samples; ``newest`` returns the last sample of an OSD.
-
-        ``slow_events`` is called for compared OSDs only, and only while they are compared.
-        """
+        """Use the latest samples; ``newest`` returns the last sample of an OSD."""
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
@@ -134,9 +128,8 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     def _observe(self, state: RolloutState) -> Observation:
         self._recording.compare_clocks(self._now_s, self.time.now_s)
-        found = self._guard.value(
-            'judging', lambda: self._recording.found(state, self._now_s), NOT_SOAKING
-        )
+        measured = self._recording.found
+        found = self._guard.value('judging', lambda: measured(state, self._now_s), NOT_SOAKING)
         return self._observer.observe(state, self.machine, found, self.allowed, self.time.now_s)
 
     def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
@@ -213,7 +206,6 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     @property
     def acknowledged(self) -> bool:
-        """Whether an operator acknowledged the end of the last rollout."""
         return self._state is not None and self._state.acknowledged
 
     # -- what operators request
@@ -301,11 +293,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         if current is None and not self._storage.rollout_ids:
             wanted = '' if name is None else f'there is no rollout "{name}" to roll back: '
             raise OperationRefused(errno.ENOENT, f'{wanted}there has been no rollout yet')
-        if current is not None and name in {
-            None,
-            current.rollout_id,
-            current.request.recommendation_id,
-        }:
+        if current and name in {None, current.rollout_id, current.request.recommendation_id}:
             return current
         self._refuse_while_running()
         return self._storage.found(name)
@@ -341,7 +329,9 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         return True
 
     def _paused(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
-        if state.direction is Direction.RECOVER and not machine.something_follows(state):
+        osd = state.in_flight
+        follows = others_changed(state, None if osd is None else osd.osd_id)
+        if state.direction is Direction.RECOVER and not follows:
             raise OperationRefused(
                 errno.EBUSY, 'an OSD is being restored; that cannot be interrupted'
             )

@@ -22,12 +22,7 @@ from ..gates import Away, absent, absent_of, why_away, without_samples
 from ..phases import OBSERVES_FIRST, OperationRefused, Outcome, Phase, clip, paused_text
 from .admission import identity_mismatch, left_behind, start_leaving
 from .collapse import collapse
-from .osd_step import (
-    drive,
-    start_recovery,
-    unsafe,
-    why_restart_outstanding,
-)
+from .osd_step import drive, start_recovery, unsafe, why_restart_outstanding
 from .records import (
     Direction,
     Ending,
@@ -165,7 +160,7 @@ class Machine(Rules):
     """Decides the steps of a rollout."""
 
     def step(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
-        """The next state and action. ``now_s`` (since the epoch) only timestamps the state."""
+        """``now_s`` (since the epoch) only timestamps the state."""
         if state.ended:
             return Step(state)
         if seen.watched_s < self.limits.observe_first_s:
@@ -179,10 +174,7 @@ class Machine(Rules):
     def needs(
         self, state: RolloutState, waited_s: float, away: frozenset[int] = frozenset()
     ) -> Needs:
-        """What the next observation must contain; nothing else is queried.
-
-        ``waited_s`` is the observation's, ``away`` are the OSDs that are absent in it.
-        """
+        """What the next observation must contain; ``away`` are the OSDs that are absent in it."""
         osd = state.in_flight
         described = () if state.asked is None else (state.asked.osd_id,)
         if osd is not None and osd.step in {OsdStep.RESTART_DUE, OsdStep.RESTARTING}:
@@ -199,11 +191,10 @@ def _needs(state: RolloutState, away: frozenset[int]) -> Needs:
     if state.ended:
         return Needs()
     osd = state.in_flight
-    if osd is None and watched_batch(state) is not None:
-        return Needs()
     if osd is None:
         n = following(state, away)
-        if state.direction is not Direction.FORWARD or n is None or n in away:
+        starts = state.direction is Direction.FORWARD and watched_batch(state) is None
+        if not starts or n is None or n in away:
             return Needs()
         return Needs(running=(n,), ok_to_stop=(n,))
     one = (osd.osd_id,)
@@ -278,18 +269,8 @@ def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
     The restore of a failed OSD is completed first: the pause holds everything after it.
     """
     recovering = state.direction is Direction.RECOVER
-    return replace(
-        state,
-        paused_by=actor,
-        paused_reason=state.paused_reason if recovering else paused_text(actor),
-        updated_s=now_s,
-    )
-
-
-def something_follows(state: RolloutState) -> bool:
-    """Whether other OSDs must be rolled back after the OSD in flight."""
-    osd = state.in_flight
-    return others_changed(state, None if osd is None else osd.osd_id)
+    reason = state.paused_reason if recovering else paused_text(actor)
+    return replace(state, paused_by=actor, paused_reason=reason, updated_s=now_s)
 
 
 def waits_for_operator(state: RolloutState) -> bool:
@@ -347,8 +328,7 @@ def refuse_while_deadly(
 ) -> None:
     """Raises OperationRefused while an OSD that may not start keeps the entry of the rollout."""
     who = own(osd.osd_id)
-    known = entries is not None and entries.get(who) == state.before.entry(who)
-    if not known:
+    if entries is None or entries.get(who) != state.before.entry(who):
         raise OperationRefused(
             errno.EBUSY,
             f'{who} may not start with its entry: once the entry is restored, as by '
@@ -357,16 +337,16 @@ def refuse_while_deadly(
 
 
 def action_failed(state: RolloutState, action: Action, error: str, now_s: float) -> RolloutState:
-    """The state after the cluster refused an action."""
     failed = replace(state, errors=state.errors + 1, last_error=clip(error), updated_s=now_s)
     osd = state.in_flight
-    if isinstance(action, RestartOsd) and failed.asked is not None:
+    if not isinstance(action, RestartOsd):
+        return failed
+    if failed.asked is not None:
         failed = replace(failed, asked=replace(failed.asked, refused=True))
-    if isinstance(action, RestartOsd) and osd is not None and osd.restarts_asked == 1:
+    if osd is not None and osd.restarts_asked == 1:
         # Presumably refused: due again, unless the process changes all the same.
-        return with_osd(
-            failed, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0), errors=failed.errors
-        )
+        due = replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0)
+        return with_osd(failed, due, failed.errors)
     return failed
 
 

@@ -43,6 +43,7 @@ from ..gates import Away, absent, not_yet_reported, placement_groups, why_away
 from ..phases import Outcome, Phase
 from .admission import identity_mismatch, left_behind, start_leaving
 from .records import (
+    RESTARTING,
     AskedRestart,
     Direction,
     Ending,
@@ -59,19 +60,10 @@ from .records import (
 from .rules import Observation, Rules, Step, entry, repeated_error, why_closed, why_held
 
 #: An OSD that is gone in one of these steps is left behind.
-_IN_THE_MIDDLE = frozenset(
-    {
-        OsdStep.SETTING,
-        OsdStep.RESTART_DUE,
-        OsdStep.RESTARTING,
-        OsdStep.CHECKING,
-        OsdStep.SETTLING,
-    }
-)
+_IN_THE_MIDDLE = RESTARTING | {OsdStep.SETTING, OsdStep.RESTART_DUE}
 
 
 def drive(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    """The next step of the OSD in flight."""
     if state.direction is Direction.FORWARD:
         lost = _if_gone(rules, state, osd, seen)
         if lost is not None:
@@ -89,18 +81,19 @@ def _if_gone(
     rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
 ) -> Optional[Step]:
     """The step if the OSD in flight is gone or was replaced; None if it is present."""
-    another = identity_mismatch(state, osd.osd_id, seen) if osd.step in _IN_THE_MIDDLE else None
+    in_the_middle = osd.step in _IN_THE_MIDDLE
+    another = identity_mismatch(state, osd.osd_id, seen) if in_the_middle else None
     if another is not None:
         # Recreated in the middle of its change, it may have started with the new entry.
         reason = f'{another}; it may run the new string until its next restart'
         return Step(start_leaving(state, osd, reason))
-    if absent(seen, osd.osd_id) is Away.GONE:
-        if state.ending is not None and osd.step is not OsdStep.COLLAPSING:
-            # In any mode: an OSD in flight is finished.
-            return Step(start_recovery(rules, state, osd, seen, state.ending))
-        if osd.step in _IN_THE_MIDDLE:
-            return Step(start_leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
-    return None
+    if absent(seen, osd.osd_id) is not Away.GONE:
+        return None
+    if state.ending is not None and osd.step is not OsdStep.COLLAPSING:
+        # In any mode: an OSD in flight is finished.
+        return Step(start_recovery(rules, state, osd, seen, state.ending))
+    reason = why_away(osd.osd_id, Away.GONE)
+    return Step(start_leaving(state, osd, reason)) if in_the_middle else None
 
 
 # -- entries
@@ -290,14 +283,10 @@ def process_lost(
     # The requested restart happened only now, after another one: not a crash.
     late = seen.restart_settled or (state.asked is not None and state.asked.osd_id == osd.osd_id)
     flaps = osd.flaps if late else osd.flaps + 1
-    flapped = replace(osd, step=OsdStep.RESTARTING, flaps=flaps)
-    if state.direction is Direction.FORWARD and flapped.flaps > rules.limits.flaps:
-        ending = Ending(
-            Outcome.FAILED,
-            f'osd.{osd.osd_id} came up and went down again {flapped.flaps} times',
-        )
-        return Step(start_recovery(rules, state, osd, seen, ending))
-    return Step(with_osd(state, flapped))
+    if state.direction is Direction.FORWARD and flaps > rules.limits.flaps:
+        reason = f'osd.{osd.osd_id} came up and went down again {flaps} times'
+        return Step(start_recovery(rules, state, osd, seen, Ending(Outcome.FAILED, reason)))
+    return Step(with_osd(state, replace(osd, step=OsdStep.RESTARTING, flaps=flaps)))
 
 
 def _starting_text(rules: Rules, osd_id: int, seen: Observation, down_s: float) -> str:
@@ -316,13 +305,10 @@ def manual_restart(
 ) -> str:
     """Ask the operator for a manual restart."""
     verb = 'start' if info is not None and not info.up else 'restart'
-    daemon = info.daemon if info is not None else None
+    daemon = None if info is None else info.daemon
     host = manual_host(daemon)
-    where = f' on {host}' if host else ''
-    return (
-        f'{verb} osd.{osd_id} next: "{manual_command(osd_id, daemon, verb)}"{where}; '
-        f'the {operation} continues after that ({reason})'
-    )
+    command = f'"{manual_command(osd_id, daemon, verb)}"' + (f' on {host}' if host else '')
+    return f'{verb} osd.{osd_id} next: {command}; the {operation} continues after that ({reason})'
 
 
 # -- what it runs
@@ -381,12 +367,8 @@ def _runs_what_store_gives(
         return False
     if not rules.same_meaning(running.value, target(state.request, osd_id)):
         return True
-    before = state.before.by_id.get(osd_id)
-    return (
-        before is not None
-        and before.source == 'mon'
-        and rules.same_meaning(running.value, before.value)
-    )
+    before = state.before.by_id[osd_id]
+    return before.source == 'mon' and rules.same_meaning(running.value, before.value)
 
 
 def unverified(osd_id: int, running: Optional[RunningOption]) -> str:
@@ -520,22 +502,20 @@ def start_recovery(
     """
     if state.ending not in {None, ending}:
         ending = replace(ending, reason=f'{recovery_ending(state).reason}; {ending.reason}')
-    info = seen.osd(osd.osd_id)
-    running = seen.running.get(osd.osd_id)
-    recorded = state.before.by_id[osd.osd_id]
-    untouched = info is not None and info.up and info.nonce == osd.nonce_before
-    # The verified process, with a running value that is no longer stale.
-    as_before = (
-        info is not None
-        and info.up
-        and info.nonce == osd.nonce_after
-        and running is not None
-        and rules.same_meaning(running.value, recorded.value)
-    )
+    info, running = seen.osd(osd.osd_id), seen.running.get(osd.osd_id)
+    as_before = False
+    if info is not None and info.up:
+        value = state.before.by_id[osd.osd_id].value
+        # The verified process, with a running value that is no longer stale.
+        as_before = info.nonce == osd.nonce_before or (
+            info.nonce == osd.nonce_after
+            and running is not None
+            and rules.same_meaning(running.value, value)
+        )
     restoring = replace(
         osd,
         step=OsdStep.RESTORING,
-        restart_needed=osd.restart_needed or not (untouched or as_before),
+        restart_needed=osd.restart_needed or not as_before,
         restarts_asked=0,
         flaps=0,
     )

@@ -1,8 +1,6 @@
 """Evidence on the batch in view and on the next one, preserved over a failover.
 
-Turns samples of changed OSDs and their controls into blocks of evidence for a verdict.
-
-Cuts undisturbed time into blocks, each with the measurements of every OSD in it.
+Undisturbed time is cut into blocks, each with the measurements of every OSD in it.
 """
 
 from __future__ import annotations
@@ -39,10 +37,17 @@ from .records import (
     batch_in_view,
     batch_of,
     is_unchanged,
+    judgement_in_view,
     watched_batch,
 )
-from .soak import judgement_in_view
 from .storage import RolloutStorage
+
+log = logging.getLogger(__name__)
+
+#: Clocks may differ by a tick that took long.
+_CLOCK_SET_S = 120.0
+#: For `Judgement.missing`.
+_A_FRESH_BASELINE = 'a baseline from shortly before: the rollout was held up since it was measured'
 
 
 class Blocks:
@@ -75,27 +80,17 @@ class Blocks:
             self._begin_s = now_s + warm_up_s
         if measured_now is None or now_s < self._begin_s:
             return None
-        events = slow_events or {}
-        if self._first is None:
-            self._begin(samples, now_s, events)
-            return None
-        self._slow_events.append(events)
-        if now_s - self._begin_s < block_s:
-            return None
-        block = Block({n: self._measured(n, last) for n, last in samples.items()}, now_s)
-        self._begin(samples, now_s, events)
+        events, first, block = slow_events or {}, self._first, None
+        if first is not None:
+            self._slow_events.append(events)
+            if now_s - self._begin_s < block_s:
+                return None
+            by_osd = {n: self._measured(n, first.get(n), last) for n, last in samples.items()}
+            block = Block(by_osd, now_s)
+        self._begin_s, self._first, self._slow_events = now_s, samples, [events]
         return block
 
-    def _begin(
-        self,
-        samples: Mapping[int, Optional[Sample]],
-        now_s: float,
-        slow_events: Mapping[int, SlowEvents],
-    ) -> None:
-        self._begin_s, self._first, self._slow_events = now_s, samples, [slow_events]
-
-    def _measured(self, osd_id: int, last: Optional[Sample]) -> Measured:
-        first = None if self._first is None else self._first.get(osd_id)
+    def _measured(self, osd_id: int, first: Optional[Sample], last: Optional[Sample]) -> Measured:
         span = None if first is None or last is None else window(first, last)
         used = None if last is None else last.db_used_bytes
         events = [slow_events.get(osd_id, SlowEvents()) for slow_events in self._slow_events]
@@ -181,16 +176,11 @@ class Recorder:
         if part is None or block is None:
             return False
         kept = (*self._kept(part), block)[-limits().most_blocks :]
-        before = part is Part.BEFORE
-        known = self.evidence
-        self.evidence = replace(known, before=kept) if before else replace(known, after=kept)
+        if part is Part.BEFORE:
+            self.evidence = replace(self.evidence, before=kept)
+        else:
+            self.evidence = replace(self.evidence, after=kept)
         return True
-
-
-log = logging.getLogger(__name__)
-
-#: Clocks may differ by a tick that took long.
-_CLOCK_SET_S = 120.0
 
 
 class SoakProgress(NamedTuple):
@@ -235,7 +225,6 @@ class Recording:
         self._clocks = now_s, steady_s
 
     def found(self, state: RolloutState, now_s: float) -> SoakProgress:
-        """Findings on the batch in view."""
         recorder, soak = self._in_view(state, now_s), batch_in_view(state).soak
         return SoakProgress(
             before_s=recorder.measured_s(Part.BEFORE, least_soak_s(soak)),
@@ -259,8 +248,9 @@ class Recording:
         in_view = self._in_view(state, now_s)
         part = recorded_now(state, idle_reason)
         measured_now = [(in_view, part)]
-        following = _following(state, in_view.evidence.batch)
-        if following is not None:
+        number = in_view.evidence.batch + 1
+        following = batch_of(state, number) if number < count(state.request) else None
+        if following is not None and following.judged:
             before = Part.BEFORE if part is Part.AFTER else None
             measured_now.append((self._recorder_of(state, following), before))
         osds = {n for recorder, now in measured_now if now for n in recorder.evidence.osds}
@@ -332,10 +322,6 @@ class Recording:
         return known
 
 
-#: For `Judgement.missing`.
-_A_FRESH_BASELINE = 'a baseline from shortly before: the rollout was held up since it was measured'
-
-
 def _judged(state: RolloutState, evidence: Evidence) -> Judgement:
     """The verdict; not harmless if the baseline is of another time."""
     canary = evidence.batch == 0
@@ -350,11 +336,3 @@ def _judged(state: RolloutState, evidence: Evidence) -> Judgement:
     if near or not found.verdict.harmless:
         return found
     return replace(found, verdict=Verdict.INCONCLUSIVE, missing=(_A_FRESH_BASELINE,))
-
-
-def _following(state: RolloutState, number: int) -> Optional[PlannedBatch]:
-    """The next batch, if it gets a verdict."""
-    if number + 1 >= count(state.request):
-        return None
-    batch = batch_of(state, number + 1)
-    return batch if batch.judged else None

@@ -56,7 +56,7 @@ class OsdStep(str, Enum):
     LEFT_BEHIND = 'left-behind'
 
 
-_RESTARTING = frozenset({OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING})
+RESTARTING = frozenset({OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING})
 _CHANGING = frozenset({OsdStep.SETTING, OsdStep.RESTORING, OsdStep.RESTART_DUE, OsdStep.COLLAPSING})
 
 
@@ -226,7 +226,7 @@ class RolloutState:
     @cached_property
     def in_flight(self) -> Optional[OsdProgress]:
         """The one OSD being changed; one that is restarting comes first."""
-        for steps in (_RESTARTING, _CHANGING):
+        for steps in (RESTARTING, _CHANGING):
             for osd in self.osds:
                 if osd.step in steps:
                     return osd
@@ -373,14 +373,12 @@ def compared_osds(state: RolloutState) -> tuple[int, ...]:
     next verdict.
     """
     request = state.request
-    number = min(len(state.verdicts), count(request) - 1)
-    batch = planned_batch(request, state.soak, number)
+    batch = planned_batch(request, state.soak, min(len(state.verdicts), count(request) - 1))
     soaks = watched_batch(state) is not None
     up_to = request.position[batch.osds[-1]] + 1 if soaks else request.position[batch.osds[0]]
     controls = (n for n in batch.controls if _step(state, n) is OsdStep.PENDING)
-    return tuple(
-        n for n in (*request.order[: max(up_to, 1)], *controls) if n not in state.left_behind
-    )
+    compared = (*request.order[: max(up_to, 1)], *controls)
+    return tuple(n for n in compared if n not in state.left_behind)
 
 
 @dataclass(frozen=True)
@@ -443,7 +441,7 @@ def _phase(state: RolloutState, batch: PlannedBatch) -> Phase:
         under_way = Phase.ROLLING_BACK
     if state.ended:
         under_way = Phase.FAILED
-    found = {_PHASES.get(_step(state, osd_id), under_way) for osd_id in batch.osds}
+    found = {_PHASES.get(_step(state, n), under_way) for n in batch.osds}
     if len(found) == 1:
         return found.pop()
     # In a batch that was only started, untouched OSDs do not determine the phase.
@@ -454,9 +452,12 @@ def _phase(state: RolloutState, batch: PlannedBatch) -> Phase:
 
 
 def _verdict(state: RolloutState, number: int) -> Optional[Verdict]:
-    if number < len(state.verdicts):
-        return state.verdicts[number]
-    if number > len(state.verdicts):
-        return None
-    judgement = state.judgement if number == 0 else state.batch_judgement
+    if number != len(state.verdicts):
+        return state.verdicts[number] if number < len(state.verdicts) else None
+    judgement = judgement_in_view(state)
     return None if judgement is None else judgement.verdict
+
+
+def judgement_in_view(state: RolloutState) -> Optional[Judgement]:
+    """The verdict so far on the batch that is soaking."""
+    return state.batch_judgement if state.verdicts else state.judgement

@@ -10,12 +10,7 @@ from ...plan.entries import Scope, masked_for, own, starts_with
 from ...plan.records import target
 from ..phases import Outcome, Phase, clip, paused_text
 from .admission import describe_left_behind, identity_mismatch
-from .osd_step import (
-    down_and_due,
-    drive,
-    start_recovery,
-    unsafe,
-)
+from .osd_step import down_and_due, drive, start_recovery, unsafe
 from .records import (
     UNCHANGED,
     Direction,
@@ -29,13 +24,7 @@ from .records import (
     recovery_ending,
     with_osd,
 )
-from .rules import (
-    Observation,
-    Rules,
-    Step,
-    entries,
-    why_held,
-)
+from .rules import Observation, Rules, Step, entries, why_held
 
 #: What a rollback does with the changes that a failed rollout leaves.
 REVERTS = 'reverts it'
@@ -74,7 +63,7 @@ def rolled_back(
 
 
 def presumed_changed(state: RolloutState) -> RolloutState:
-    """A rollout with unknown progress, treated as if every OSD were changed."""
+    """A rollout with unknown progress: as if every OSD were changed."""
     osds = tuple(
         osd if osd.step is OsdStep.LEFT_BEHIND else replace(osd, step=OsdStep.VERIFIED)
         for osd in state.osds
@@ -174,12 +163,12 @@ def _restore_step(state: RolloutState, osd: OsdProgress, seen: Observation) -> O
     info = seen.osd(osd.osd_id)
     if info is None or not state.request.restart:
         return replace(osd, step=OsdStep.RESTORED)
-    same_process = info.nonce == osd.nonce_before and not osd.restart_needed
-    if same_process and osd.step is OsdStep.RESTARTING:
-        # The requested restart is still to come, or under way.
-        return replace(osd, restart_needed=True, doubtful=True)
-    if same_process and osd.step in {OsdStep.SETTING, OsdStep.RESTART_DUE, OsdStep.RESTORING}:
-        return replace(osd, step=OsdStep.RESTORED)
+    if info.nonce == osd.nonce_before and not osd.restart_needed:
+        if osd.step is OsdStep.RESTARTING:
+            # The requested restart is still to come, or under way.
+            return replace(osd, restart_needed=True, doubtful=True)
+        if osd.step in {OsdStep.SETTING, OsdStep.RESTART_DUE, OsdStep.RESTORING}:
+            return replace(osd, step=OsdStep.RESTORED)
     return replace(
         osd,
         step=OsdStep.RESTART_DUE,
@@ -325,7 +314,6 @@ def _allowed_own(state: RolloutState, osd: OsdProgress) -> tuple[Optional[str], 
     }
     if osd.step in allowed:
         return allowed[osd.step]
-    # From "restart due" on, the entry was confirmed. Only an OSD under recovery has its previous
-    # entry again.
+    # From "restart due" on, the entry was confirmed: under recovery the previous one.
     recovering = state.direction is Direction.RECOVER and osd.restart_needed
     return (before,) if recovering else (wanted,)

@@ -162,13 +162,9 @@ def repeated_error(rules: Rules, state: RolloutState) -> Optional[str]:
 
 
 def entry(
-    rules: Rules,
-    state: RolloutState,
-    seen: Observation,
-    who: str,
-    value: Optional[str],
+    rules: Rules, state: RolloutState, seen: Observation, who: str, value: Optional[str]
 ) -> Optional[Step]:
-    """The step that gives ``who`` this entry, None for no entry; None once it is confirmed."""
+    """The step that gives ``who`` this entry (None: none); None once it is confirmed."""
     if seen.entries.get(who) == value:
         return None
     held = why_held(state, seen)

@@ -13,7 +13,15 @@ from ...units import format_ids
 from ..gates import placement_groups, upgrading, without_samples
 from ..phases import Phase
 from .admission import gone_or_replaced, start_leaving
-from .records import OsdProgress, OsdStep, RolloutState, waiting, watched_batch, with_osd
+from .records import (
+    OsdProgress,
+    OsdStep,
+    RolloutState,
+    judgement_in_view,
+    waiting,
+    watched_batch,
+    with_osd,
+)
 from .rollback import rolled_back
 from .rules import Observation, Step, why_held
 
@@ -53,11 +61,6 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
     return Step(state) if seen.judgement is None else _judged(state, batch, seen, seen.judgement)
 
 
-def judgement_in_view(state: RolloutState) -> Optional[Judgement]:
-    """The verdict so far on the batch that is soaking."""
-    return state.batch_judgement if state.verdicts else state.judgement
-
-
 def undecided(state: RolloutState) -> bool:
     """Whether a soak ended without a verdict, or with one that the operator must decide on."""
     return (
@@ -94,7 +97,9 @@ def _without_its_process(
     gone = gone_or_replaced(state, osd, seen)
     if gone is not None:
         return Step(start_leaving(state, osd, gone))
-    restarted = _restarted_with_others(batch, seen)
+    # An upgrade, or a host reboot.
+    others = sorted(seen.moved - set(batch.osds))
+    restarted = upgrading(seen) or (f'like osd.{others[0]}' if others else None)
     if restarted is None:
         cause = f'the process of osd.{osd.osd_id} exited during the soak'
         return Step(_failed(state, batch, Judgement(Verdict.WORSE, cause=cause)))
@@ -103,17 +108,9 @@ def _without_its_process(
         return _without_verdict(state, batch, Judgement(Verdict.NO_DATA, missing=(missing,)), seen)
     # Its new process is checked like the previous one, whose measurements are dropped.
     restarting = replace(osd, step=OsdStep.RESTARTING, flaps=osd.flaps + 1)
-    reset = replace(_with_judgement(state, batch, None), batch_soaked_s=0.0)
-    return Step(with_osd(replace(reset, soaked_s=0.0) if batch.number == 0 else reset, restarting))
-
-
-def _restarted_with_others(batch: PlannedBatch, seen: Observation) -> Optional[str]:
-    """Why it may not have been a crash: an upgrade, or a host reboot; None otherwise."""
-    upgrade = upgrading(seen)
-    if upgrade is not None:
-        return upgrade
-    others = sorted(seen.moved - set(batch.osds))
-    return f'like osd.{others[0]}' if others else None
+    soaked_s = state.soaked_s if batch.number else 0.0
+    reset = replace(_with_judgement(state, batch, None), batch_soaked_s=0.0, soaked_s=soaked_s)
+    return Step(with_osd(reset, restarting))
 
 
 def _judged(
@@ -144,14 +141,12 @@ def _without_verdict(
     lacks = '; '.join(filter(None, (without_samples(seen), *judgement.missing)))
     if policy is Inconclusive.ROLLBACK:
         return Step(rolled_back(judged, f'the policy, missing: {lacks}', state.updated_s))
-    return Step(
-        waiting(
-            judged,
-            f'the verdict on {_named(batch)} is {judgement.verdict.words}: '
-            '"ceph rocksdb-tuner operation resume" changes the other OSDs anyway, "ceph '
-            f'rocksdb-tuner rollback" undoes it; missing: {lacks}',
-        )
+    reason = (
+        f'the verdict on {_named(batch)} is {judgement.verdict.words}: "ceph rocksdb-tuner '
+        'operation resume" changes the other OSDs anyway, "ceph rocksdb-tuner rollback" undoes '
+        f'it; missing: {lacks}'
     )
+    return Step(waiting(judged, reason))
 
 
 def _without_benefit(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:

@@ -287,8 +287,7 @@ def test_restored_values_are_distinguished_from_written_ones(
 ) -> None:
     state = rollback_of(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
     recorded = tuple(b for b in state.before.osds if b.osd_id != 0)
-    if before is not None:
-        recorded = (*recorded, OsdBefore(0, *before, 'pacific'))
+    recorded = (*recorded, OsdBefore(0, *(before or (DEFAULT, 'default')), 'pacific'))
     state = replace(state, before=replace(state.before, osds=recorded))
     found = runs(state, observed(cluster, entries=entries), value, source)
     assert (found.osds[0].step is OsdStep.SETTLING) == believed
