@@ -14,7 +14,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import ClassVar, Generic, Optional, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Optional, Protocol, TypeVar
 
 from ..mgr.protocols import Announcements, CommandError, OsdCommands, Upgrades
 from ..mgr.records import DaemonVersions
@@ -359,6 +359,9 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         self._guard.value('announcements', lambda: self._on_change(before, state), None)
         self._unrecorded = self._unrecorded or state.ended
         return state
+
+
+AnyOperation = OperationDriver[Any, Any, Any]
 
 
 def cannot_be_stored(error: CommandError) -> OperationRefused:

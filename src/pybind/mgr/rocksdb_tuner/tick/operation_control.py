@@ -26,10 +26,11 @@ from ..operations.compaction.machine import SETTLE_S, Measured
 from ..operations.compaction.machine import Limits as CampaignLimits
 from ..operations.compaction.plan import CampaignPlan
 from ..operations.compaction.records import CampaignRequest, CampaignState
+from ..operations.driver import AnyOperation
 from ..operations.experiment.announce import record_of as experiment_record
 from ..operations.experiment.driver import ExperimentDriver
 from ..operations.experiment.records import EXPERIMENT, ExperimentState
-from ..operations.phases import Operation, OperationRefused, Permission
+from ..operations.phases import OperationRefused, Permission
 from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
 from ..operations.rollout.rules import VERIFY_S, Limits
@@ -82,7 +83,7 @@ class OperationControl:
             guard=steps,
         )
         #: Commands go to the first one under way.
-        self._operations: tuple[Operation, ...] = (self.driver, self.experiment, self.campaign)
+        self._operations: tuple[AnyOperation, ...] = (self.driver, self.experiment, self.campaign)
 
     def _experiment_ended(self, state: ExperimentState) -> None:
         self.driver.add_record(experiment_record(state))
@@ -219,14 +220,14 @@ class OperationControl:
     def abort(self, actor: str) -> None:
         self._current_operation().abort(actor, self._clock())
 
-    def _current_operation(self) -> Operation:
+    def _current_operation(self) -> AnyOperation:
         """The operation that commands apply to; raises OperationRefused."""
         for operation in self._operations:
             if operation.under_way:
                 return operation
         raise OperationRefused(errno.ENOENT, 'no operation is under way')
 
-    def _refuse_beside_others(self, own: Operation) -> None:
+    def _refuse_beside_others(self, own: AnyOperation) -> None:
         for other in self._operations:
             if other is not own and other.under_way:
                 raise OperationRefused(
@@ -234,7 +235,7 @@ class OperationControl:
                 )
 
 
-def _is_under_way(operation: Operation) -> str:
+def _is_under_way(operation: AnyOperation) -> str:
     article = 'an' if operation.KIND[0] in 'aeiou' else 'a'
     return f'{article} {operation.KIND} is under way'
 

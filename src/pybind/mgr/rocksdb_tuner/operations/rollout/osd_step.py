@@ -123,6 +123,9 @@ def _collapsing(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obser
     who = own(osd.osd_id)
     value, after = None, OsdStep.COLLAPSED
     if state.own_entries_stay is not None:
+        if absent(seen, osd.osd_id) is Away.GONE:
+            # Also after an abort: nobody is to inherit its entry.
+            return Step(start_leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
         restart, after = state.request.restart, OsdStep.VERIFIED
         value = target(state.request, osd.osd_id) if restart else state.before.entry(who)
     if state.ending is not None and who in seen.entries:

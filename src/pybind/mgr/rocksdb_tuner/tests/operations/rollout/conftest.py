@@ -248,6 +248,11 @@ def run() -> Run:
 
 
 @pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(4)
+
+
+@pytest.fixture
 def one_step_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps that follow at once are seen one by one."""
     monkeypatch.setattr(driver, 'STEPS_PER_TICK', 1)

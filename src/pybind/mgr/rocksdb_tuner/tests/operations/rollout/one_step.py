@@ -7,16 +7,26 @@ from itertools import islice
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import OsdInfo, RunningOption
-from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.admission import planned
 from rocksdb_tuner.operations.rollout.machine import Machine
-from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    Ending,
+    OsdProgress,
+    OsdStep,
+    RolloutState,
+)
 from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, same_meaning, set_profile
 
 MACHINE = Machine(same_meaning)
+FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
+VERIFIED, PENDING = OsdStep.VERIFIED, OsdStep.PENDING
+FAILED = Ending(Outcome.FAILED, 'it failed')
+ABORTED = Ending(Outcome.ABORTED, 'aborted by client.ann')
 SOAK = SoakPlan(least_s=300.0, most_s=600.0)
 
 
@@ -87,3 +97,11 @@ def rollback_of(cluster: FakeCluster, step: OsdStep, **changes: object) -> Rollo
 
 def canary(step: Step) -> OsdProgress:
     return step.state.osds[0]
+
+
+def stepped(state: RolloutState, seen: Observation) -> Step:
+    return MACHINE.step(state, seen, 2.0)
+
+
+def reason(step: Step) -> str:
+    return step.state.paused_reason or ''

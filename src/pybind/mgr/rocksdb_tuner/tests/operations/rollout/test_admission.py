@@ -23,7 +23,6 @@ from .conftest import (
     NEW,
     OLD,
     Run,
-    overridden,
     remove_override,
     same_meaning,
     set_profile,
@@ -155,19 +154,6 @@ def test_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> Non
 def test_final_state_without_an_entry_for_its_osds_is_refused(run: Run) -> None:
     request = set_profile(run.cluster, final_entries=(('osd.0', NEW), ('osd.1', NEW)))
     refuses(run, request, errno.EINVAL, r'no entry would apply to osd\.2 at the end')
-
-
-def test_override_is_removed_beside_an_osd_that_is_down_once_that_is_back() -> None:
-    """The rollout waits for it; it comes back with the entry, which stays for it."""
-    run = Run(overridden('osd'))
-    run.cluster.stop_osd(1)
-    targets = tuple((n, DEFAULTS['pacific']) for n in (0, 2))
-    run.start(replace(remove_override(run.cluster), targets=targets, order=(0, 2), controls=(2,)))
-    run.to_a_wait('osd.1 is down')
-    run.cluster.start_osd(1)
-    run.run_to_end()
-    assert run.cluster.entries_of()['osd'] == OLD
-    assert 'would also change osd.1' in str(run.state.failure)
 
 
 def test_override_that_equals_the_default_is_removed_beside_unrelated_osds() -> None:

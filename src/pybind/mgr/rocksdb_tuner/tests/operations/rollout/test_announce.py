@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
-from typing import Optional
 
 import pytest
 
@@ -17,7 +15,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import NEW, Run, set_profile
 from .one_step import rollout
-from .test_soak import SOAK, soaking
+from .test_soak import SOAK
 
 
 def noted(run: Run) -> bool:
@@ -104,28 +102,9 @@ def lines(run: Run) -> list[str]:
     return [text for text, _ in run.cluster.logged]
 
 
-def test_manager_taking_over_shows_progress_again_and_repeats_no_message(
-    run: Run,
-) -> None:
-    run.start(soak=SOAK)
-    run.until(soaking)
-    before = list(lines(run))
-    run.cluster.progress.clear()
-    run.fail_over()
-    ((message, _),) = run.cluster.progress.values()
-    assert '1 of 3 OSDs' in message
-    run.run_to_end()
-    again = [text for text in islice(lines(run), len(before), None) if text in before]
-    # It waits for reports to this manager, too.
-    again = [text for text in again if not text.endswith(': continues')]
-    assert again == []
-    assert run.cluster.progress_ended == [('rocksdb_tuner-r1', None)]
-
-
 # -- the announcement of one change of a rollout: lines of the cluster log, and progress
 
 JUDGED = Judgement(Verdict.NO_WORSE, cause='not judged: no controls')
-STARTED = Line('client.admin applies ssd-lz4 (set-profile) for osd to 3 OSD(s), osd.0 first')
 
 
 def at(*steps: OsdStep, **changes: object) -> RolloutState:
@@ -134,13 +113,6 @@ def at(*steps: OsdStep, **changes: object) -> RolloutState:
 
 def end(stage: Phase, outcome: Outcome, **changes: object) -> dict[str, object]:
     return {'stage': stage, 'outcome': outcome, **changes}
-
-
-def test_start_is_announced_once_and_alone() -> None:
-    started = at(paused_reason='osd.0 is down', judgement=JUDGED)
-    assert list(transitions(None, started)) == [STARTED]
-    assert list(transitions(replace(started, rollout_id='r0'), started)) == [STARTED]
-    assert list(transitions(started, started)) == []
 
 
 @pytest.mark.parametrize(
@@ -196,35 +168,6 @@ def test_announcement_of_each_transition(changes: dict[str, object], reported: l
     before = at(OsdStep.SETTING)
     after = replace(before, **changes)  # type: ignore[arg-type]
     assert list(transitions(before, after)) == reported
-
-
-@pytest.mark.parametrize(
-    ('step', 'reported'),
-    [
-        (OsdStep.PENDING, None),
-        (OsdStep.SETTING, 'gets its new options'),
-        (OsdStep.RESTART_DUE, None),
-        (OsdStep.RESTARTING, 'is restarting'),
-        (OsdStep.CHECKING, None),
-        (OsdStep.VERIFIED, 'runs its new options'),
-        (OsdStep.RESTORING, 'gets its previous options back'),
-        (OsdStep.RESTORED, 'is restored'),
-        (OsdStep.LEFT_BEHIND, 'is left behind'),
-    ],
-)
-def test_steps_relevant_to_an_operator_are_announced(
-    step: OsdStep, reported: Optional[str]
-) -> None:
-    before = at(OsdStep.VERIFIED, OsdStep.SETTLING)
-    after = at(OsdStep.VERIFIED, step)
-    assert list(transitions(before, after)) == (
-        [] if reported is None else [Line(f'osd.1 {reported}')]
-    )
-    why = replace(after.osds[1], left_reason='it is gone')
-    left = replace(after, osds=(after.osds[0], why, after.osds[2]))
-    assert list(transitions(before, left)) == (
-        [] if reported is None else [Line(f'osd.1 {reported}: it is gone', warning=True)]
-    )
 
 
 # -- progress

@@ -108,13 +108,6 @@ class Taking:
         return len(self.recorder.evidence.before), len(self.recorder.evidence.after)
 
 
-def test_block_is_complete_with_its_last_second() -> None:
-    taking = Taking()
-    reported = [taking.pass_s(Part.BEFORE, s) for s in (10.0, 29.0, 0.5, 0.5, 30.0, 29.9)]
-    assert reported == [False, False, False, True, True, False]
-    assert taking.kept == (2, 0)
-
-
 def test_recording_warms_up_after_a_start_and_restarts_after_a_disturbance() -> None:
     taking = Taking()
     warm_s = limits().warm_up_s

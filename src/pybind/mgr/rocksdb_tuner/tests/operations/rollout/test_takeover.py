@@ -8,7 +8,6 @@ from typing import Callable, Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
@@ -159,31 +158,4 @@ def test_takeover_at_any_operation_does_not_change_the_result(
         assert run.cluster.entries_of() == wanted, f'killed at operation {die_at}'
         assert [run.cluster.runs(n) for n in run.cluster.osds] == running
         assert not run.cluster.down
-        assert _boots(run) == _boots(undisturbed), f'killed at operation {die_at}'
-
-
-def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, RolloutState]:
-    run = MortalRun(ChaosCluster(small(osds=3)))
-    run.clients.factor = factor
-    watch = Watch(run)
-    run.start(set_profile(run.cluster), SoakPlan(240.0, 600.0))
-    run.operations = 0
-    run.die_at, run.fail_after = die_at, bool(die_at and die_at % 2)
-    state = run.run_to_end()
-    watch.check_end({})
-    return run, state
-
-
-@pytest.mark.parametrize(
-    ('factor', 'ends', 'verdict'),
-    [(1.0, Phase.DONE, Verdict.NO_WORSE), (1.3, Phase.ROLLED_BACK, Verdict.WORSE)],
-)
-def test_takeover_does_not_change_a_verdict(factor: float, ends: Phase, verdict: Verdict) -> None:
-    undisturbed, state = _judged(factor)
-    assert (state.phase, state.verdict) == (ends, verdict)
-    for die_at in range(1, undisturbed.operations + 1, 3):
-        run, state = _judged(factor, die_at)
-        assert run.died
-        assert (state.phase, state.verdict) == (ends, verdict), f'killed at operation {die_at}'
-        assert run.cluster.entries_of() == undisturbed.cluster.entries_of()
         assert _boots(run) == _boots(undisturbed), f'killed at operation {die_at}'

@@ -58,26 +58,6 @@ def drop_override(state: RolloutState) -> RolloutState:
 # -- whose OSDs it would reach
 
 
-@pytest.mark.parametrize('at', [VERIFIED, COLLAPSED])
-@pytest.mark.parametrize('how', ['gone', 'made again'])
-def test_changed_osd_left_behind_restores_its_entry_first(
-    cluster: FakeCluster, at: OsdStep, how: str
-) -> None:
-    state = collapsing(cluster, VERIFIED, at, *[VERIFIED] * 2)
-    seen = observed(cluster, entries={**SINGLE, ALL: NEW})
-    lost = without(seen, 1) if how == 'gone' else other(seen, 1, device_class='hdd')
-    step = sampled(state, lost)
-    assert (step.actions, step.state.osds[1].step) == ((), OsdStep.RESTORING)
-    reported = {
-        'gone': 'osd.1 was removed from the cluster',
-        'made again': 'osd.1 now has device class hdd: the plan was made for ssd',
-    }[how]
-    assert step.state.osds[1].left_reason == reported
-    # One left behind earlier is no longer part of it.
-    left = collapsing(cluster, VERIFIED, OsdStep.LEFT_BEHIND, *[VERIFIED] * 2)
-    assert sampled(left, without(seen, 1)).state.osds[1].step is OsdStep.LEFT_BEHIND
-
-
 def joined(seen: Observation, **changes: object) -> Observation:
     """With one more OSD, which the rollout does not know."""
     more: OsdInfo = replace(seen.cluster.osds[0], osd_id=7, device_class='hdd')
@@ -269,6 +249,9 @@ def test_osd_whose_entry_stays_has_its_own_entry_again(cluster: FakeCluster, res
     assert (there.actions, canary(there).step) == ((), VERIFIED)
     ending = Ending(Outcome.ABORTED, 'why')
     assert of(replace(state, ending=ending), seen).actions == (SetEntry('osd.0', value),)
+    # One that was removed gets none again: a later OSD of this id would inherit it.
+    gone = of(replace(state, ending=ending), without(seen, 0))
+    assert (gone.actions, canary(gone).step) == ((), OsdStep.RESTORING)
 
 
 HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'
