@@ -24,7 +24,7 @@ from harness.slow_sync import slow_down
 from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
 from rocksdb_tuner.judge.arms import Answer, Arm
-from rocksdb_tuner.operations.experiment.measuring import ExperimentStorage
+from rocksdb_tuner.operations.experiment.measuring import stored_experiment
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import (
@@ -158,7 +158,7 @@ def disks_follow(scenario: FaultScenario) -> Iterator[None]:
 
 
 def stored(scenario: FaultScenario) -> ExperimentState:
-    state = ExperimentStorage(MonitorKeys(scenario.cluster)).load()
+    state = stored_experiment(MonitorKeys(scenario.cluster)).load()
     assert state is not None
     return state
 
@@ -178,7 +178,7 @@ def begin(scenario: FaultScenario) -> None:
     """Store the experiment while no manager runs."""
     with scenario.without_managers():
         state = planned(scenario.default, scenario.cluster.release.name)
-        ExperimentStorage(WritableKeys(scenario.cluster)).save(state)
+        stored_experiment(WritableKeys(scenario.cluster)).save(state)
     scenario.wait_until_answered()
 
 

@@ -19,6 +19,7 @@ from ...plan.commands import Action, RestartOsd
 from ...plan.entries import as_mapping, starts_with
 from ...plan.experiment_design import ExperimentPlan
 from ...plan.records import ANNEX, OPTION
+from ...store.stored import Quarantine
 from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..phases import OperationRefused, Step
 from ..rollout import machine as leg_machine
@@ -40,7 +41,7 @@ from .machine import (
     resumed,
     waits_for_operator,
 )
-from .measuring import CURRENT, NOT_MEASURED, ExperimentStorage, Measuring, measured_osds
+from .measuring import CURRENT, Measuring, measured_osds, stored_experiment
 from .records import ExperimentState, as_rollout
 
 log = logging.getLogger(__name__)
@@ -74,8 +75,8 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self._rollouts = rollouts
         self._cluster = rollouts.cluster
         self._observer = Observer(self._cluster)
-        self._storage = ExperimentStorage(store)
-        self._measuring = Measuring(self._storage)
+        self._quarantine, self._stored = Quarantine(store), stored_experiment(store)
+        self._measuring = Measuring(store, self._quarantine)
         self._on_end = on_end
         self._problem: Optional[str] = None
 
@@ -197,9 +198,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         return ExperimentMachine(replace(self._rollouts.machine, operation=self.KIND))
 
     def _observe(self, state: ExperimentState) -> View:
-        found = self._guard.value(
-            'comparing arms', lambda: self._measuring.found(state), NOT_MEASURED
-        )
+        found = self._guard.value('comparing arms', lambda: self._measuring.found(state), (0, None))
         leg = as_rollout(state)
         between = None if state.leg is not None else Needs()
         time = self._rollouts.time
@@ -214,7 +213,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         machine, allowed = self._machine.rollouts, self._rollouts.allowed
         seen = self._observer.observe(leg, machine, NOT_SOAKING, allowed, time.now_s, idle)
         elapsed_s = max(time.now_s - state.started_steady_s, 0.0)
-        return View(seen, found.blocks, found.comparison, elapsed_s)
+        return View(seen, *found, elapsed_s)
 
     def _waits_at(self, state: ExperimentState) -> object:
         if state.leg is not None:
@@ -277,14 +276,16 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _load(self) -> None:
         # Paused: after a failed load, operators do not expect it to resume on its own.
-        self._state = self._storage.load(lambda s: paused(s, 'the module', s.updated_s))
-        if any(f'"{CURRENT}"' in text for text in self._storage.problems()):
+        self._state = self._quarantine.read(
+            self._stored, lambda s: s if s.ended else paused(s, 'the module', s.updated_s)
+        )
+        if any(f'"{CURRENT}"' in text for text in self._quarantine.problems()):
             self._problem = _LOST
         if self._state is not None:
             self._unrecorded = self._state.ended and not self._state.recorded
 
     def _store(self, state: ExperimentState) -> None:
-        self._storage.save(state)
+        self._stored.save(state)
 
     def _conclude(self, state: ExperimentState) -> None:
         self._on_end(state)

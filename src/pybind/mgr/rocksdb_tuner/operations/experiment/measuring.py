@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Callable, NamedTuple, Optional
+from dataclasses import dataclass, replace
+from typing import Callable, Optional
 
 from ...judge.arms import Comparison, Observed, compare
 from ...judge.evidence import Block
@@ -22,7 +22,6 @@ from .records import ExperimentState, Stage
 
 log = logging.getLogger(__name__)
 
-_PREFIX = 'experiment/'
 CURRENT = 'experiment/current'
 BLOCKS = 'experiment/blocks'
 
@@ -37,39 +36,9 @@ class Measurements:
     after: tuple[Block, ...] = ()
 
 
-class ExperimentStorage:
-    def __init__(self, store: Store) -> None:
-        self._quarantine = Quarantine(store)
-        self._current = Stored(store, CURRENT, ExperimentState, contradictions)
-        self._blocks = Stored(store, BLOCKS, Measurements)
-
-    def problems(self) -> tuple[str, ...]:
-        """One sentence for each quarantined text."""
-        return tuple(text for text in self._quarantine.problems() if f'"{_PREFIX}' in text)
-
-    def load(
-        self, held: Callable[[ExperimentState], ExperimentState] = lambda state: state
-    ) -> Optional[ExperimentState]:
-        """The last experiment; None before the first, or if it cannot be read.
-
-        ``held`` converts one that could not be read before, and is under way.
-        """
-        return self._quarantine.read(self._current, lambda s: s if s.ended else held(s))
-
-    def save(self, state: ExperimentState) -> None:
-        """Raises CommandError: then either this or the previous state is stored."""
-        self._current.save(state)
-
-    def load_blocks(self, experiment_id: str) -> Measurements:
-        """Nothing if they cannot be read, or are of another experiment."""
-        found = self._quarantine.read(self._blocks)
-        if found is None or found.experiment_id != experiment_id:
-            return Measurements(experiment_id)
-        return found
-
-    def save_blocks(self, found: Measurements) -> None:
-        """Raises CommandError."""
-        self._blocks.save(found)
+def stored_experiment(store: Store) -> Stored[ExperimentState]:
+    """Where the last experiment is stored."""
+    return Stored(store, CURRENT, ExperimentState, contradictions)
 
 
 def contradictions(state: ExperimentState) -> Iterator[str]:
@@ -83,16 +52,6 @@ def contradictions(state: ExperimentState) -> Iterator[str]:
     if state.ended != (state.outcome is not None) or (state.ended and state.leg is not None):
         yield '"outcome" and "stage" contradict each other'
     yield from contradictions_of_leg(state.leg) if state.leg is not None else ()
-
-
-class Progress(NamedTuple):
-    #: Measured blocks of the baseline or, once it is complete, after the change.
-    blocks: int = 0
-    #: All arms; None: nothing to compare yet.
-    comparison: Optional[Comparison] = None
-
-
-NOT_MEASURED = Progress()
 
 
 def measured_now(state: ExperimentState) -> Optional[tuple[object, ...]]:
@@ -115,42 +74,57 @@ def measured_osds(state: ExperimentState) -> tuple[int, ...]:
     return (*of_arms, *state.request.controls)
 
 
-def settle_s(state: ExperimentState, reports: ReportInterval) -> float:
-    """How long nothing is measured after OSDs were changed."""
-    if state.stage is not Stage.MEASURING:
-        return 0.0
-    plan = state.request
-    planned_s = 0.0 if state.blocks else plan.settle_blocks * plan.block_s
-    return max(planned_s, warm_up_s(reports))
+#: Measured blocks, and all arms by them.
+Found = tuple[int, Optional[Comparison]]
+NOT_MEASURED: Found = (0, None)
 
 
 class Measuring:
-    """The blocks of one experiment at a time."""
+    """The blocks of one experiment at a time, and the comparison of its arms."""
 
-    def __init__(self, storage: ExperimentStorage) -> None:
-        self._storage = storage
+    def __init__(self, store: Store, quarantine: Quarantine) -> None:
+        self._stored, self._quarantine = Stored(store, BLOCKS, Measurements), quarantine
         self._known = Measurements('')
         self._blocks = Blocks()
         #: The last comparison, and the number of blocks in it.
-        self._compared: tuple[int, Optional[Comparison]] = (0, None)
+        self._compared = NOT_MEASURED
 
-    def found(self, state: ExperimentState) -> Progress:
+    def begin(self, experiment_id: str) -> None:
+        """Replace the measurements of an earlier experiment; raises CommandError."""
+        fresh = Measurements(experiment_id)
+        self._stored.save(fresh)
+        self._known, self._blocks, self._compared = fresh, Blocks(), NOT_MEASURED
+
+    def known(self, state: ExperimentState) -> Measurements:
+        """Nothing if they cannot be read, or are of another experiment."""
+        if self._known.experiment_id != state.experiment_id:
+            found = self._quarantine.read(self._stored)
+            same = found is not None and found.experiment_id == state.experiment_id
+            self._known = found if found and same else Measurements(state.experiment_id)
+            self._compared = NOT_MEASURED
+        return self._known
+
+    def found(self, state: ExperimentState) -> Found:
+        """Measured blocks of the baseline or, once it is complete, after the change.
+
+        Then also the comparison of all arms; None: nothing to compare yet.
+        """
         known = self.known(state)
         if state.stage is Stage.BASELINE:
-            return Progress(len(known.before))
+            return len(known.before), None
         if self._compared[0] != len(known.after):
-            asked = state.request
+            plan = state.request
             observed = Observed(
-                asked.arms,
-                asked.controls,
-                asked.objective,
-                asked.min_effect,
-                asked.blocks,
+                plan.arms,
+                plan.controls,
+                plan.objective,
+                plan.min_effect,
+                plan.blocks,
                 known.before,
                 known.after,
             )
             self._compared = len(known.after), compare(observed)
-        return Progress(len(known.after), self._compared[1])
+        return self._compared
 
     def add(
         self,
@@ -166,38 +140,30 @@ class Measuring:
 
         If not ``undisturbed``, nothing is measured, in any ``state``.
         """
-        known, key = self.known(state), measured_now(state) if undisturbed else None
+        known, plan = self.known(state), state.request
+        key = measured_now(state) if undisturbed else None
         osds = measured_osds(state) if key is not None else ()
+        # After OSDs were changed, nothing is measured at first.
+        settle_s = 0.0
+        if state.stage is Stage.MEASURING:
+            planned_s = 0.0 if state.blocks else plan.settle_blocks * plan.block_s
+            settle_s = max(planned_s, warm_up_s(reports))
         block = self._blocks.add(
             key,
             {n: newest(n) for n in osds},
             now_s,
-            block_s=block_length_s(state.request.block_s, reports),
-            warm_up_s=settle_s(state, reports),
+            block_s=block_length_s(plan.block_s, reports),
+            warm_up_s=settle_s,
             slow_events=slow_events(osds) if osds else {},
         )
         if block is None:
             return
-        before, after = known.before, known.after
         if state.stage is Stage.BASELINE:
-            before = (*before, rounded(block))
+            self._known = replace(known, before=(*known.before, rounded(block)))
         else:
-            after = (*after, rounded(block))
-        self._known = Measurements(state.experiment_id, before, after)
+            self._known = replace(known, after=(*known.after, rounded(block)))
         try:
-            self._storage.save_blocks(self._known)
+            self._stored.save(self._known)
         except CommandError as error:
             # A manager that takes over would have less evidence and measure longer.
             log.warning('cannot store a measured block: %s', error.message)
-
-    def begin(self, experiment_id: str) -> None:
-        """Replace the measurements of an earlier experiment; raises CommandError."""
-        fresh = Measurements(experiment_id)
-        self._storage.save_blocks(fresh)
-        self._known, self._blocks, self._compared = fresh, Blocks(), (0, None)
-
-    def known(self, state: ExperimentState) -> Measurements:
-        if self._known.experiment_id != state.experiment_id:
-            self._known = self._storage.load_blocks(state.experiment_id)
-            self._compared = (0, None)
-        return self._known

@@ -200,15 +200,13 @@ def without_leg(state: ExperimentState) -> ExperimentState:
     return replace(state, leg=None, osds=tuple(osds))
 
 
-def possible_entries(state: ExperimentState, osd_id: int) -> frozenset[Optional[str]]:
-    """What the experiment may find in the own entry of an OSD that it changed."""
-    return frozenset({state.before.entry(own(osd_id)), state.arm_of[osd_id].options})
-
-
 def left_alone(state: ExperimentState, entries: Mapping[str, str]) -> ExperimentState:
     """OSDs with an unexpected own entry are not restored."""
-    off = (osd.osd_id for osd in state.osds if osd.osd_id in state.off)
-    left = {n for n in off if entries.get(own(n)) not in possible_entries(state, n)}
+    left = {
+        n
+        for n, arm in state.arm_of.items()
+        if n in state.off and entries.get(own(n)) not in {state.before.entry(own(n)), arm.options}
+    }
 
     def known(osds: tuple[OsdProgress, ...]) -> tuple[OsdProgress, ...]:
         return tuple(replace(o, step=OsdStep.LEFT_BEHIND) if o.osd_id in left else o for o in osds)

@@ -20,9 +20,9 @@ from rocksdb_tuner.tests.chaos.checks import hunted
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 from .chaos.mutants import MUTANTS, Mutant
-from .chaos.rules import Rule
 from .chaos.schedule import ACTS, Moment, schedule
 from .chaos.schedule_run import Happened, ScheduleRun, carried_out
+from .chaos.watch import Rule
 
 SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or secrets.token_hex(4)
 SCHEDULES = int(os.environ.get('ROCKSDB_TUNER_CHAOS_EXPERIMENTS', '24'))

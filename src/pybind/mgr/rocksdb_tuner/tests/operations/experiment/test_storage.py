@@ -10,13 +10,14 @@ import pytest
 from rocksdb_tuner.operations.experiment.measuring import (
     BLOCKS,
     CURRENT,
-    ExperimentStorage,
     Measurements,
+    Measuring,
     contradictions,
+    stored_experiment,
 )
 from rocksdb_tuner.operations.experiment.records import ExperimentState, with_arms
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.store.stored import BROKEN
+from rocksdb_tuner.store.stored import BROKEN, Quarantine, Stored
 
 from .conftest import (
     ExperimentRun,
@@ -35,7 +36,7 @@ def test_every_experiment_state_round_trips(run: ExperimentRun) -> None:
     run.begin(plan(blocks=2))
     while not run.now.recorded:
         run.tick()
-        assert ExperimentStorage(run.store).load() == run.now
+        assert stored_experiment(run.store).load() == run.now
     assert all(arm.signals for arm in run.now.arms)
 
 
@@ -79,18 +80,23 @@ def test_unreadable_state_is_reported_and_restored_paused(run: ExperimentRun) ->
 def test_blocks_are_stored_with_five_digits(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(lambda state: state.blocks == 2)
-    storage = ExperimentStorage(run.store)
-    found = storage.load_blocks('E1')
+    found = Stored(run.store, BLOCKS, Measurements).load()
+    assert found is not None
     assert (len(found.before), found.after) == (2, ())
     latency = found.before[0].of(0).op_w_latency_ms
     assert latency == float(f'{latency:.5g}')
-    assert storage.load_blocks('E2') == Measurements('E2')
+
+    def known(experiment_id: str = 'E1') -> Measurements:
+        """To a manager that takes over."""
+        state = replace(run.now, experiment_id=experiment_id)
+        return Measuring(run.store, Quarantine(run.store)).known(state)
+
+    assert (known(), known('E2')) == (found, Measurements('E2'))
     good = run.store.values[BLOCKS]
     run.store.values[BLOCKS] = 'damaged'
-    assert ExperimentStorage(run.store).load_blocks('E1') == Measurements('E1')
-    assert storage.problems()
+    assert known() == Measurements('E1')
     run.store.values[f'{BROKEN}{BLOCKS}'] = good
-    assert storage.load_blocks('E1') == found
+    assert known() == found
 
 
 def test_ended_experiment_is_restored_unchanged(run: ExperimentRun) -> None:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from rocksdb_tuner.operations import gates
+from rocksdb_tuner.operations.experiment import machine, measuring, records
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
-from rocksdb_tuner.operations.experiment.measuring import ExperimentStorage
-from rocksdb_tuner.operations.experiment.records import Stage
+from rocksdb_tuner.operations.experiment.measuring import Measuring
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout import osd_step, rollback, rules
+from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.machine import Machine
+from rocksdb_tuner.operations.rollout.observer import Cluster, Observer
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
+from rocksdb_tuner.plan.commands import SetEntry
+from rocksdb_tuner.store.stored import Stored
 from rocksdb_tuner.tests.chaos.chaos_events import ChaosEvent
-from rocksdb_tuner.tests.chaos.mutants import Patch
+from rocksdb_tuner.tests.chaos.mutants import Patch, Plant, never
 
-from . import faults
-from .rules import Rule
 from .schedule import Moment, Schedule
+from .watch import Rule
 
 
 class Mutant(NamedTuple):
     name: str
     #: The rule that catches it.
     rule: Rule
-    plant: Callable[[Patch], None]
+    plant: Plant
     #: Without any of these a schedule hardly shows it; empty: any schedule may.
     shown_by: tuple[ChaosEvent, ...] = ()
     #: Other requirements of a schedule.
@@ -39,8 +48,9 @@ _FAILOVERS = (
     ChaosEvent.KILLED_AFTER_A_WRITE,
 )
 _PAUSES = (ChaosEvent.PAUSE, ChaosEvent.OTHER_OPERATOR_PAUSES)
-_FAILURES = (ChaosEvent.BREAKS, ChaosEvent.CRASHES, ChaosEvent.OSD_DIES)
+_HOLDS = (ChaosEvent.FLAG, ChaosEvent.NEARFULL)
 _SETS = (ChaosEvent.SETS_OSD,)
+_LATE = (ChaosEvent.ORCHESTRATOR_LATE,)
 
 
 def _several(planned: Schedule) -> bool:
@@ -69,176 +79,386 @@ def _slow_dropped(planned: Schedule) -> bool:
     return names == ['slow', 'same'] and long and planned.bad is None
 
 
+# -- kinds of faults
+
+
+def _attribute(owner: object, name: str, value: object) -> Plant:
+    return lambda patch: patch.attribute(owner, name, value)
+
+
+def _together(*plants: Plant) -> Plant:
+    def plant(patch: Patch) -> None:
+        for one in plants:
+            one(patch)
+
+    return plant
+
+
+def _seen(change: Callable[[Any], Any]) -> Plant:
+    """Let the machine see another cluster than there is."""
+    observe = Observer.observe
+    return _attribute(
+        Observer, 'observe', lambda self, *args, **named: change(observe(self, *args, **named))
+    )
+
+
+def _written(change: Callable[[SetEntry], SetEntry]) -> Plant:
+    """Entries are written otherwise."""
+    execute = Cluster.execute
+
+    def mistaken(self: Cluster, action: Any, option: str) -> Any:
+        return execute(self, change(action) if isinstance(action, SetEntry) else action, option)
+
+    return _attribute(Cluster, 'execute', mistaken)
+
+
+def _turns(change: Callable[[Any, Mapping[int, str]], Mapping[int, str]]) -> Plant:
+    """Give OSDs other arms than planned."""
+    begin = records.change
+
+    def mistaken(state: Any, osd_ids: Any) -> Any:
+        arms = change(state, {n: state.arm_of[n].name for n in osd_ids})
+        leg: Any = begin(state, arms)
+        options = {arm.name: arm.options for arm in state.arms}
+        strings = {n: options[arm] for n, arm in arms.items()}
+        wrong = replace(
+            leg.leg.request,
+            targets=tuple(strings.items()),
+            final_entries=tuple((f'osd.{n}', string) for n, string in strings.items()),
+        )
+        return replace(leg, leg=replace(leg.leg, request=wrong))
+
+    return lambda patch: patch.everywhere(begin, mistaken)
+
+
+def _measured_in_any_case(**changes: Any) -> Plant:
+    now = measuring.measured_now
+    return lambda patch: patch.everywhere(now, lambda state: now(replace(state, **changes)))
+
+
+# -- single faults
+
+
+def _stored_a_step_late(patch: Patch) -> None:
+    save = ExperimentDriver._store
+    last: list[Any] = []
+
+    def late(self: ExperimentDriver, state: Any) -> None:
+        before = last[-1] if last else state
+        last[:] = [state]
+        save(self, before)
+
+    patch.attribute(ExperimentDriver, '_store', late)
+
+
+def _legs_are_not_stored(patch: Patch) -> None:
+    save = ExperimentDriver._store
+    patch.attribute(
+        ExperimentDriver,
+        '_store',
+        lambda self, state: None if state.leg is not None else save(self, state),
+    )
+
+
+def _blocks_are_not_stored(patch: Patch) -> None:
+    save = Stored.save
+
+    def but_blocks(self: Any, record: Any) -> None:
+        if self.key != measuring.BLOCKS:
+            save(self, record)
+
+    patch.attribute(Stored, 'save', but_blocks)
+
+
+def _last_block_is_lost(patch: Patch) -> None:
+    known = Measuring.known
+
+    def without_last(self: Measuring, state: Any) -> Any:
+        if self._known.experiment_id == state.experiment_id:
+            return known(self, state)
+        found = known(self, state)
+        self._known = replace(found, before=found.before[:-1], after=found.after[:-1])
+        return self._known
+
+    patch.attribute(Measuring, 'known', without_last)
+
+
+def _settled_at_once(patch: Patch) -> None:
+    patch.never(osd_step.until_settled)
+    patch.never(gates.closed_gate)
+
+    def hasty(_: Any, state: Any, osd: Any, __: Any) -> Any:
+        osds = tuple(
+            replace(o, step=OsdStep.VERIFIED) if o.osd_id == osd.osd_id else o for o in state.osds
+        )
+        return rules.Step(replace(state, osds=osds, asked=None))
+
+    patch.everywhere(osd_step._restarting, hasty)
+
+
+def _keeps_foreign_entries_not(patch: Patch) -> None:
+    patch.everywhere(records.left_alone, lambda state, _: state)
+
+
+def _restores_over_foreign_entries(patch: Patch) -> None:
+    changed = rollback.conflicting_entries
+
+    def blind(state: Any, seen: Any) -> Any:
+        return () if state.direction is Direction.BACK else changed(state, seen)
+
+    patch.everywhere(changed, blind)
+    _keeps_foreign_entries_not(patch)
+
+
+def _foreign_changes_ignored(patch: Patch) -> None:
+    patch.everywhere(rollback.conflicting_entries, lambda *_: ())
+    _keeps_foreign_entries_not(patch)
+
+
+def _pause_of_the_leg_is_forgotten(patch: Patch) -> None:
+    step = Machine.step
+    patch.attribute(
+        Machine,
+        'step',
+        lambda self, state, *args: step(self, replace(state, paused_by=None), *args),
+    )
+
+
+_SENT_IN_MODE_OFF = _attribute(ExperimentDriver, '_is_suppressed', lambda *_: False)
+
+
+def _window_of_the_start(patch: Patch) -> None:
+    allowed: Any = vars(Driver)['allowed'].fget
+    first: dict[int, Any] = {}
+
+    def as_first(self: Driver) -> Any:
+        found = allowed(self)
+        return replace(found, outside_window=first.setdefault(id(self), found.outside_window))
+
+    patch.attribute(Driver, 'allowed', property(as_first))
+
+
+def _dropped_arms_are_tried_again(patch: Patch) -> None:
+    back = ExperimentMachine._after_leg
+    left = ExperimentState.remaining.fget  # type: ignore[attr-defined]
+
+    def again(self: Any, state: Any, *args: Any) -> Any:
+        after = back(self, state, *args)
+        ends = after.leg is not None or after.ended
+        return after if ends else replace(after, stage=Stage.CHANGING)
+
+    def remaining(state: Any) -> Any:
+        return state.arms if state.stage is Stage.CHANGING else left(state)
+
+    patch.attribute(ExperimentMachine, '_after_leg', again)
+    patch.attribute(ExperimentState, 'remaining', property(remaining))
+
+
+def _crash_is_only_recorded(patch: Patch) -> None:
+    patch.everywhere(
+        machine.crashed,
+        lambda state, osd_ids, _: records.with_arms(
+            state,
+            (replace(arm, crashed=not {*osd_ids}.isdisjoint(arm.osds)) for arm in state.arms),
+        ),
+    )
+    patch.attribute(
+        ExperimentMachine,
+        '_restore',
+        lambda _, state, *__: replace(records.without_leg(state), ending=None),
+    )
+
+
+def _ends_without_restoring(patch: Patch) -> None:
+    patch.attribute(
+        ExperimentMachine, '_restore', lambda _, state, __, now_s: records.finished(state, now_s)
+    )
+
+
+def _one_osd_is_skipped(patch: Patch) -> None:
+    back = records.back
+
+    def but_one(state: Any, osd_ids: Any) -> Any:
+        ids = sorted(osd_ids)
+        if state.leg is not None or len(ids) < 2:
+            return back(state, ids)
+        turned = back(state, ids[1:])
+        osds = (replace(o, step=OsdStep.RESTORED) if o.osd_id == ids[0] else o for o in turned.osds)
+        return replace(turned, osds=tuple(osds))
+
+    patch.everywhere(back, but_one)
+
+
+def _any_running_process_accepted(patch: Patch) -> None:
+    """A restoring leg skips the restart of an OSD of which only the entry was restored."""
+    back = records.back
+
+    def whole(state: Any, osd_ids: Any) -> Any:
+        turned = back(state, osd_ids)
+        if turned.leg is None or state.leg is not None:
+            return turned
+        osds = (
+            replace(o, step=OsdStep.SETTING, nonce_before=o.nonce_after) for o in turned.leg.osds
+        )
+        return replace(turned, leg=replace(turned.leg, osds=tuple(osds)))
+
+    patch.everywhere(back, whole)
+
+
+def _crash_counts_as_success(patch: Patch) -> None:
+    failed = machine.crashed
+
+    def fine(state: Any, osd_ids: Any, reason: str) -> Any:
+        return replace(failed(state, osd_ids, reason), ending=Ending(Outcome.DONE, reason))
+
+    patch.everywhere(failed, fine)
+
+
+def _no_conclusion(patch: Patch) -> None:
+    concluded = machine.concluded
+    patch.everywhere(
+        concluded, lambda *args, **named: replace(concluded(*args, **named), conclusion=None)
+    )
+
+
+def _recorded_otherwise(patch: Patch) -> None:
+    conclude = ExperimentDriver._conclude
+
+    def otherwise(self: ExperimentDriver, state: Any) -> None:
+        on_end, self._on_end = self._on_end, lambda s: on_end(replace(s, failure='another'))
+        conclude(self, state)
+        self._on_end = on_end
+
+    patch.attribute(ExperimentDriver, '_conclude', otherwise)
+
+
+def _blocks_are_not_counted(patch: Patch) -> None:
+    found = Measuring.found
+    patch.attribute(Measuring, 'found', lambda self, state: (0, found(self, state)[1]))
+
+
+def _restored_osds_are_measured(patch: Patch) -> None:
+    patch.everywhere(
+        measuring.measured_osds,
+        lambda state: (*state.request.changed, *state.request.controls),
+    )
+
+
+_SWAPPED = _turns(lambda _, turns: dict(zip(turns, [*turns.values()][::-1])))
 MUTANTS = (
     Mutant(
-        'another string is written',
-        Rule.AS_REQUESTED,
-        lambda patch: faults.entries_written(patch, lambda a: replace(a, value=f'{a.value},x=1')),
+        'another string is written', Rule.AS_REQUESTED,
+        _written(lambda a: replace(a, value=f'{a.value},x=1')),
     ),
     Mutant(
-        'one entry for all OSDs is written',
-        Rule.AS_REQUESTED,
-        lambda patch: faults.entries_written(patch, lambda a: replace(a, who='osd')),
+        'one entry for all OSDs is written', Rule.AS_REQUESTED,
+        _written(lambda a: replace(a, who='osd')),
     ),
     Mutant(
-        'a control is changed, too',
-        Rule.ONLY_PLANNED,
-        lambda patch: faults.turns(
-            patch, lambda s, t: {**t, s.request.controls[-1]: s.arms[0].name}
-        ),
+        'a control is changed, too', Rule.ONLY_PLANNED,
+        _turns(lambda s, t: {**t, s.request.controls[-1]: s.arms[0].name}),
     ),
     Mutant(
-        'all OSDs get the first arm',
-        Rule.ONLY_PLANNED,
-        lambda patch: faults.turns(patch, lambda s, t: dict.fromkeys(t, s.arms[0].name)),
-        needs=_several,
+        'all OSDs get the first arm', Rule.ONLY_PLANNED,
+        _turns(lambda s, t: dict.fromkeys(t, s.arms[0].name)), needs=_several,
+    ),
+    Mutant('arms are swapped', Rule.OF_ITS_ARM, _SWAPPED, needs=_several),
+    Mutant(
+        'the last OSD gets the first arm', Rule.OF_ITS_ARM,
+        _turns(lambda s, t: {**t, [*t][-1]: s.arms[0].name}), needs=_several,
+    ),
+    Mutant('legs are not stored', Rule.SAVED_BEFORE, _legs_are_not_stored),
+    Mutant('each state is stored a step late', Rule.SAVED_BEFORE, _stored_a_step_late),
+    Mutant('an OSD counts as restarted once it was requested', Rule.ONE_DOWN, _settled_at_once),
+    Mutant(
+        'the next OSD is started while one is starting', Rule.ONE_DOWN,
+        _together(_settled_at_once, never(gates.placement_groups)),
     ),
     Mutant(
-        'arms are swapped',
-        Rule.OF_ITS_ARM,
-        lambda patch: faults.turns(patch, faults.arms_reversed),
-        needs=_several,
+        'requests settle at once', Rule.ONE_OUTSTANDING,
+        _seen(lambda view: replace(view, restart_settled=True)), _LATE,
     ),
     Mutant(
-        'the last OSD gets the first arm',
-        Rule.OF_ITS_ARM,
-        lambda patch: faults.turns(patch, lambda s, t: {**t, [*t][-1]: s.arms[0].name}),
-        needs=_several,
+        'outstanding requests are not checked', Rule.ONE_OUTSTANDING,
+        never(osd_step.why_restart_outstanding), _LATE,
     ),
-    Mutant('legs are not stored', Rule.SAVED_BEFORE, faults.legs_are_not_stored),
-    Mutant('each state is stored a step late', Rule.SAVED_BEFORE, faults.stored_a_step_late),
+    Mutant('all gates are open', Rule.GATES, never(gates.closed_gate), _HOLDS),
+    Mutant('flags do not hold a change', Rule.GATES, never(gates._held_cluster), _HOLDS),
+    Mutant('foreign changes are ignored', Rule.OPERATOR_WINS, _foreign_changes_ignored, _SETS),
     Mutant(
-        'an OSD counts as restarted once it was requested', Rule.ONE_DOWN, faults.settled_at_once
+        'everything is restored over foreign changes', Rule.OPERATOR_WINS,
+        _restores_over_foreign_entries, _SETS,
     ),
+    Mutant('nothing holds a leg', Rule.PAUSE_HOLDS, never(rules.why_held), _PAUSES),
+    Mutant('a leg knows of no pause', Rule.PAUSE_HOLDS, _pause_of_the_leg_is_forgotten, _PAUSES),
     Mutant(
-        'the next OSD is started while one is starting',
-        Rule.ONE_DOWN,
-        faults.settled_though_unclean,
-    ),
-    Mutant(
-        'requests settle at once',
-        Rule.ONE_OUTSTANDING,
-        faults.settled_too_early,
-        (ChaosEvent.ORCHESTRATOR_LATE,),
-    ),
-    Mutant(
-        'outstanding requests are not checked',
-        Rule.ONE_OUTSTANDING,
-        faults.never_outstanding,
-        (ChaosEvent.ORCHESTRATOR_LATE,),
-    ),
-    Mutant(
-        'all gates are open',
-        Rule.GATES,
-        lambda patch: patch.never(gates.closed_gate),
-        (ChaosEvent.FLAG, ChaosEvent.NEARFULL),
-    ),
-    Mutant(
-        'flags do not hold a change',
-        Rule.GATES,
-        lambda patch: patch.never(gates._held_cluster),
-        (ChaosEvent.FLAG, ChaosEvent.NEARFULL),
-    ),
-    Mutant(
-        'foreign changes are ignored', Rule.OPERATOR_WINS, faults.foreign_changes_ignored, _SETS
-    ),
-    Mutant(
-        'everything is restored over foreign changes',
-        Rule.OPERATOR_WINS,
-        faults.restores_over_foreign_entries,
-        _SETS,
-    ),
-    Mutant('nothing holds a leg', Rule.PAUSE_HOLDS, faults.nothing_holds, _PAUSES),
-    Mutant(
-        'a leg knows of no pause', Rule.PAUSE_HOLDS, faults.pause_of_the_leg_is_forgotten, _PAUSES
-    ),
-    Mutant('the mode is not read', Rule.MODE, faults.mode_is_not_read, (ChaosEvent.MODE_OFF,)),
-    Mutant(
-        'nothing holds what is written',
-        Rule.MODE,
-        faults.nothing_holds_in_mode_off,
+        'the mode is not read', Rule.MODE,
+        _together(_seen(lambda view: replace(view, may_act=True)), _SENT_IN_MODE_OFF),
         (ChaosEvent.MODE_OFF,),
     ),
     Mutant(
-        'the window is not seen',
-        Rule.WINDOW,
-        lambda patch: faults.seen(patch, schedule_reason=None),
+        'nothing holds what is written', Rule.MODE,
+        _together(never(rules.why_held), _SENT_IN_MODE_OFF), (ChaosEvent.MODE_OFF,),
+    ),
+    Mutant(
+        'the window is not seen', Rule.WINDOW,
+        _seen(lambda view: replace(view, schedule_reason=None)), (ChaosEvent.WINDOW_CLOSES,),
+    ),
+    Mutant(
+        'the window is that of the start', Rule.WINDOW, _window_of_the_start,
         (ChaosEvent.WINDOW_CLOSES,),
     ),
     Mutant(
-        'the window is that of the start',
-        Rule.WINDOW,
-        faults.window_of_the_start,
-        (ChaosEvent.WINDOW_CLOSES,),
+        'a manager acts at once', Rule.OBSERVES_FIRST,
+        _seen(lambda view: replace(view, watched_s=1e6)), _FAILOVERS,
     ),
     Mutant(
-        'a manager acts at once',
-        Rule.OBSERVES_FIRST,
-        lambda patch: faults.seen(patch, watched_s=1e6),
-        _FAILOVERS,
+        'a manager samples for a second', Rule.OBSERVES_FIRST,
+        _seen(lambda view: replace(view, watched_s=10 * view.watched_s)), _FAILOVERS,
     ),
     Mutant(
-        'a manager samples for a second',
-        Rule.OBSERVES_FIRST,
-        faults.samples_for_a_second,
-        _FAILOVERS,
-    ),
-    Mutant(
-        'a dropped arm is tried again',
-        Rule.DROPPED_STAYS_OFF,
-        faults.dropped_arms_are_tried_again,
+        'a dropped arm is tried again', Rule.DROPPED_STAYS_OFF, _dropped_arms_are_tried_again,
         needs=_slow_dropped,
     ),
+    Mutant('a crash is noted alone', Rule.DROPPED_STAYS_OFF, _crash_is_only_recorded, needs=_bad),
     Mutant(
-        'a crash is noted alone', Rule.DROPPED_STAYS_OFF, faults.crash_is_only_recorded, needs=_bad
-    ),
-    Mutant(
-        'it is measured in a pause',
-        Rule.UNDISTURBED,
-        lambda patch: faults.measured_in_any_case(patch, paused_reason=None),
+        'it is measured in a pause', Rule.UNDISTURBED, _measured_in_any_case(paused_reason=None),
         needs=_paused_for_long,
     ),
     Mutant(
-        'it is measured while OSDs are changed',
-        Rule.UNDISTURBED,
-        lambda patch: faults.measured_in_any_case(patch, leg=None, stage=Stage.MEASURING),
+        'it is measured while OSDs are changed', Rule.UNDISTURBED,
+        _measured_in_any_case(leg=None, stage=Stage.MEASURING),
     ),
-    Mutant('swapped arms are not seen', Rule.RIGHT_ARM, faults.swapped_unnoticed, needs=_several),
     Mutant(
-        'restored OSDs are measured',
-        Rule.RIGHT_ARM,
-        faults.restored_osds_are_measured,
+        'swapped arms are not seen', Rule.RIGHT_ARM, _together(_SWAPPED, _foreign_changes_ignored),
+        needs=_several,
+    ),
+    Mutant(
+        'restored OSDs are measured', Rule.RIGHT_ARM, _restored_osds_are_measured,
         needs=_slow_dropped,
     ),
     Mutant(
-        'blocks are not stored',
-        Rule.EVIDENCE_KEPT,
-        lambda patch: patch.attribute(ExperimentStorage, 'save_blocks', lambda *_: None),
+        'blocks are not stored', Rule.EVIDENCE_KEPT, _blocks_are_not_stored,
         (ChaosEvent.FAIL_OVER,),
     ),
     Mutant(
-        'the last block is lost',
-        Rule.EVIDENCE_KEPT,
-        faults.last_block_is_lost,
-        (ChaosEvent.FAIL_OVER,),
+        'the last block is lost', Rule.EVIDENCE_KEPT, _last_block_is_lost, (ChaosEvent.FAIL_OVER,)
     ),
-    Mutant('it ends without restoring', Rule.RESTORED, faults.ends_without_restoring),
-    Mutant('one OSD is left out', Rule.RESTORED, faults.one_osd_is_skipped),
+    Mutant('it ends without restoring', Rule.RESTORED, _ends_without_restoring),
+    Mutant('one OSD is left out', Rule.RESTORED, _one_osd_is_skipped),
     Mutant(
-        'no restart after entries were restored', Rule.RESTORED, faults.any_running_process_accepted
+        'no restart after entries were restored', Rule.RESTORED, _any_running_process_accepted
     ),
-    Mutant('a crash is a success', Rule.RIGHT_END, faults.crash_counts_as_success, needs=_bad),
-    Mutant('it ends without a conclusion', Rule.RIGHT_END, faults.no_conclusion),
+    Mutant('a crash is a success', Rule.RIGHT_END, _crash_counts_as_success, needs=_bad),
+    Mutant('it ends without a conclusion', Rule.RIGHT_END, _no_conclusion),
     Mutant(
-        'its end is not recorded',
-        Rule.RECORDED,
-        lambda patch: patch.attribute(ExperimentDriver, '_conclude', lambda *_: None),
+        'its end is not recorded', Rule.RECORDED,
+        _attribute(ExperimentDriver, '_conclude', lambda *_: None),
     ),
-    Mutant('its end is recorded otherwise', Rule.RECORDED, faults.recorded_otherwise),
-    Mutant('blocks are not counted', Rule.ENDS, faults.blocks_are_not_counted),
+    Mutant('its end is recorded otherwise', Rule.RECORDED, _recorded_otherwise),
+    Mutant('blocks are not counted', Rule.ENDS, _blocks_are_not_counted),
     Mutant(
-        'a leg never ends',
-        Rule.ENDS,
-        lambda patch: patch.attribute(ExperimentMachine, '_after_leg', lambda _, state, *__: state),
+        'a leg never ends', Rule.ENDS,
+        _attribute(ExperimentMachine, '_after_leg', lambda _, state, *__: state),
     ),
-)
+)  # fmt: skip

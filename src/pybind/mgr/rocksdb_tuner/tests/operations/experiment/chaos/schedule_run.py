@@ -23,9 +23,8 @@ from rocksdb_tuner.tests.chaos.effects import (
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.operations.experiment.conftest import STRINGS
 
-from .rules import Rule
 from .schedule import Moment, Planned, Schedule, moment_in
-from .watch import Watch
+from .watch import Rule, Watch
 from .world import ExperimentWorld
 
 #: Samples with events.
