@@ -24,7 +24,7 @@ if __name__ == '__main__':
 from rocksdb_tuner.kinds import Form, Kind, kind_of  # noqa: E402
 from rocksdb_tuner.notes import Among, Bounds, NotEmpty, Pattern  # noqa: E402
 from rocksdb_tuner.present.to_json import Part, part_of, published_fields  # noqa: E402
-from rocksdb_tuner.present.views import VIEWS, View  # noqa: E402
+from rocksdb_tuner.present.views import IN_TAB, VIEWS, View  # noqa: E402
 
 SCHEMAS = _MGR / 'rocksdb_tuner/present/schemas'
 _OSD_PAGE = _MGR / 'dashboard/frontend/src/app/ceph/cluster/osd'
@@ -246,7 +246,7 @@ def results() -> Mapping[Path, str]:
         SCHEMAS / f'{name}.schema.json': json.dumps(json_schema(name, view), indent=2) + '\n'
         for name, view in VIEWS.items()
     }
-    return {**schemas, TYPES: typescript(view for view in VIEWS.values() if view.in_tab)}
+    return {**schemas, TYPES: typescript(VIEWS[name] for name in IN_TAB)}
 
 
 if __name__ == '__main__':

@@ -17,6 +17,8 @@ from sample_experiments import (
     SLOW,
     WHO,
     aborted,
+    arm,
+    effect,
     no_difference,
     refused,
 )
@@ -509,13 +511,12 @@ def test_experiment_without_a_winner_has_a_result_or_is_acknowledged(pages: TabP
 
 def test_history_shows_the_newest_changes_and_results_of_experiments(pages: TabPages) -> None:
     made = answers(OSDS, 'quiet')
-    tried = {'name': BEST, 'options': OPTIONS[BEST], 'dropped': None}
     found = {
         'signal': SIGNAL,
         'min_effect_percent': 10.0,
         'conclusion': 'winner',
         'winner': BEST,
-        'arms': [{**tried, 'change_percent': -17.0, 'low_percent': -21.0, 'high_percent': -12.0}],
+        'arms': [arm(BEST, 'better', effect(SIGNAL, 'better', -17.0, -21.0, -12.0))],
     }
     change = {**made['/history'][0], 'outcome': 'done'}
     many = [{**change, 'id': f'r{number}'} for number in range(12)]

@@ -44,7 +44,7 @@ from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.advice import in_full, plan_of
+from rocksdb_tuner.present.advice import plan_of
 from rocksdb_tuner.present.osd import facts_of, growth_of, trends_of
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
@@ -93,7 +93,7 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
     }
     for recommendation in snapshot.recommendations:
         path = f'/recommendation/{recommendation.recommendation_id}'
-        texts[path] = views.show('recommend-detail', in_full(recommendation, None))
+        texts[path] = views.show('recommend-detail', recommendation)
         if recommendation.kind is not Kind.COMPACT:
             texts[f'{path}/plan'] = views.show('plan', plan_of(recommendation, samples.SOAK))
     found = {path: json.loads(text) for path, text in texts.items()}

@@ -124,11 +124,7 @@ def measuring(until: int = 4, **more: Any) -> Json:
         *('detectable_percent', 'unsafe_percent', 'duration_s', 'block_s', 'restarts'),
         'planned_blocks',
     )
-    dropped = {
-        'reason': 'kv_sync time per write is worse',
-        'signals': [SIGNAL],
-        'block': 3,
-    }
+    dropped = 'kv_sync time per write is worse'
     slow = effect(SIGNAL, 'worse', 26.4, 7.5, 48.2)
     return {
         'kind': 'experiment',
@@ -157,10 +153,6 @@ def measuring(until: int = 4, **more: Any) -> Json:
         'winner': None,
         'conclusion': None,
         'summary': f'Measuring the arms, block {until} of {BLOCKS}.',
-        'runner_up': None,
-        'lead': None,
-        'within_percent': None,
-        'unproven': [],
         'paused_reason': None,
         'paused_by': None,
         'outcome': None,
@@ -204,9 +196,6 @@ def won(number: int = 3) -> Json:
         conclusion='winner',
         summary=f'{BEST} is better than the old options: kv_sync time per write -17% (-21 to '
         f'-12%). It is ahead of {OTHER}. Not shown to be no worse: spans with slow requests.',
-        runner_up=OTHER,
-        lead=effect(SIGNAL, 'better', -13.1, -19.8, -6.4),
-        unproven=['slow_ops'],
         outcome='done',
         ended=moment(2 * BLOCKS + 2 * SETTLE_BLOCKS),
     )
@@ -219,7 +208,6 @@ def no_difference(number: int = 2) -> Json:
         phase='done',
         conclusion='no-difference',
         summary='No arm differs from the old options by more than 6%.',
-        within_percent=6.0,
         outcome='done',
         ended=moment(2 * BLOCKS + 2 * SETTLE_BLOCKS),
     )

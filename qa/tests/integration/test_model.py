@@ -71,7 +71,7 @@ def test_osd_is_modeled_with_its_release_devices_and_memory(
     assert found['db_device']['last_level'] == 1
     assert found['wal']['limit_bytes'] == 1 << 30
     text = tuner.plain('model', LZ4_2025, '--osd', '0')
-    assert 'level 1 (2 GiB with level 0)' in text
+    assert re.search(r'Last level: +1\n +Levels: +2 GiB\n', text)
 
 
 def test_imagined_osd_uses_the_overrides_of_the_operator(tuner: ModuleClient) -> None:

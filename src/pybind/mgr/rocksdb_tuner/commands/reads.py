@@ -14,7 +14,7 @@ from ..advise.whatif.tree import tree
 from ..collection import report as reports
 from ..doctor import Environment, examine
 from ..options.verdict import BadQuestionError, all_options, find_option, judge_for
-from ..present.advice import findings_named, in_full
+from ..present.advice import findings_named
 from ..present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
 from ..present.views import Format
 from ..settings import read
@@ -75,7 +75,7 @@ def workload(
 def findings(context: Context, finding_id: Optional[str] = None) -> Answer:
     if finding_id is None:
         return shown('findings', context.snapshot)
-    return shown('finding', findings_named(context.snapshot, finding_id))
+    return shown('findings', findings_named(context.snapshot, finding_id), whole=True)
 
 
 def recommend(
@@ -85,8 +85,7 @@ def recommend(
 ) -> Answer:
     if recommendation_id is None:
         return shown('recommend-all' if all else 'recommend', context.snapshot)
-    found = recommendation_named(context.snapshot, recommendation_id)
-    return shown('recommend-detail', in_full(found, context.settings().soak))
+    return shown('recommend-detail', recommendation_named(context.snapshot, recommendation_id))
 
 
 def report(context: Context, anonymous: bool = False) -> Answer:

@@ -20,7 +20,7 @@ from enum import Enum
 from statistics import fmean
 from typing import Annotated, NamedTuple, Optional
 
-from ..notes import OsdId
+from ..notes import Named, OsdId
 from .evidence import Block, Evidence
 from .records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from .signals import JudgedSignal, experiment_limits, judged_signals, limits
@@ -298,8 +298,13 @@ class Answer(str, Enum):
 
 @dataclass(frozen=True)
 class Conclusion:
-    answer: Answer
-    winner: Optional[str] = None
+    answer: Annotated[
+        Answer,
+        Named('conclusion'),
+        'Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is '
+        'better by it; "unclear": the data is inconclusive; null: not yet.',
+    ]
+    winner: Annotated[Optional[str], 'Best arm; null: none, or not yet.'] = None
     #: The best of the other remaining arms; None if there is none.
     runner_up: Optional[str] = None
     #: The winner against the runner-up; ahead if the whole interval is below 0.

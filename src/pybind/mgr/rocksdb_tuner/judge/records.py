@@ -57,7 +57,9 @@ class SignalVerdict:
     ]
     effect: Annotated[Effect, 'Effect; "unclear": too little data.']
     change_percent: Annotated[
-        Optional[float], 'Change of the OSD relative to its controls; null: unknown.'
+        Optional[float],
+        Named('estimate_percent'),
+        'Most likely change relative to the controls; negative is better. null: unknown.',
     ] = None
     low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.'] = None
     high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.'] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import Optional, TextIO
 from ..collection.records import Collection
 from ..collection.report import UnreadableError, read_report
 from ..options.verdict import BadQuestionError
-from ..present.advice import findings_named, in_full
+from ..present.advice import findings_named
 from ..present.osd import detail_of, worst_osds
 from ..present.views import FORMATS, show
 from ..snapshot import Snapshot, recommendation_named
@@ -139,10 +140,9 @@ def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
     if subject is None:
         return _shown('recommend-all' if arguments.all else command, snapshot, output_format)
     if command == 'recommend':
-        recommended = recommendation_named(snapshot, subject)
-        return show('recommend-detail', in_full(recommended, None), output_format)
+        return show('recommend-detail', recommendation_named(snapshot, subject), output_format)
     if command == 'findings':
-        return show('finding', findings_named(snapshot, subject), output_format)
+        return show('findings', findings_named(snapshot, subject), output_format, whole=True)
     if command != 'osd':
         _parser().error(f'"{command}" takes no argument: "{subject}"')
     number = natural(subject.removeprefix('osd.'))
@@ -160,10 +160,13 @@ def _shown(command: str, snapshot: Snapshot, output_format: str) -> str:
 
 def overview(snapshot: Snapshot, output_format: str) -> str:
     """The output of all default commands."""
-    if output_format != 'plain':
-        return show('offline', snapshot, output_format)
-    texts = (f'== {name}\n\n{_shown(name, snapshot, output_format)}' for name in _OVERVIEW)
-    return '\n\n'.join(texts)
+    texts = {name: _shown(name, snapshot, output_format) for name in _OVERVIEW}
+    if output_format == 'plain':
+        return '\n\n'.join(f'== {name}\n\n{text}' for name, text in texts.items())
+    return json.dumps(
+        {name: json.loads(text) for name, text in texts.items()},
+        indent=4 if output_format == 'json-pretty' else None,
+    )
 
 
 def _write(stream: TextIO, text: str) -> None:

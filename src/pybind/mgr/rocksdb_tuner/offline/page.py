@@ -9,7 +9,6 @@ from typing import Any, Mapping
 from urllib.parse import quote
 
 from ..options.verdict import all_options
-from ..present.advice import in_full
 from ..present.osd import facts_of, growth_of
 from ..present.views import show
 from ..snapshot import Snapshot
@@ -85,7 +84,7 @@ def _answers(judgement: Judgement) -> Mapping[str, Any]:
     }
     for recommendation in snapshot.recommendations:
         path = f'/recommendation/{quote(recommendation.recommendation_id, safe=_UNQUOTED)}'
-        texts[path] = show('recommend-detail', in_full(recommendation, None))
+        texts[path] = show('recommend-detail', recommendation)
     for osd_id in _fullest(judgement):
         grown = growth_of(facts_of(snapshot, osd_id), judgement.growth[osd_id])
         texts[f'/osd/{osd_id}/growth'] = show('growth', grown)

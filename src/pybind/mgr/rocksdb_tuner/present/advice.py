@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Optional
 
 from ..advise.records import Decision, Finding, Kind, Resource, Severity
@@ -12,18 +12,16 @@ from ..advise.records import Recommendation as Advice
 from ..advise.usage import at_most
 from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, Weighing, effect_of
 from ..judge.records import SoakPlan, contradiction
-from ..mgr.records import FailureDomain
-from ..notes import Amount, InPlace, Named, OsdId
+from ..notes import Amount, InPlace, OsdId
 from ..operations.gates import GATES
 from ..options.grammar import OptionDifference, difference
 from ..options.verdict import BadQuestionError
-from ..plan.batches import PlannedBatch, planned_batches, soak_for
+from ..plan.batches import PlannedBatch, planned_batches
 from ..plan.commands import expected_duration_s
 from ..plan.records import ChangeRequest
 from ..snapshot import Mode, Snapshot
 from ..units import (
     UNKNOWN,
-    format_change,
     format_change_range,
     format_duration,
     format_effect,
@@ -49,12 +47,10 @@ from .phrases import (
     PURPOSES,
     changes_table,
     decision_text,
-    finding_text,
-    flushes_in,
+    measured_value,
     nothing_known,
     options_or_empty,
     osd_names,
-    profile_or_none,
     severity_mark,
     times_of,
     worst_first,
@@ -102,10 +98,24 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """The plan to apply a recommendation."""
+class RecommendationInFull:
+    """A recommendation, with the options that it changes."""
 
-    change: Annotated[ChangeRequest, InPlace('purpose')]
+    recommendation: Annotated[Advice, InPlace()]
+    difference: Annotated[
+        Optional[tuple[OptionDifference, ...]],
+        'Changed options; null if one of the option strings cannot be parsed.',
+    ]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Preview of `apply`."""
+
+    recommendation: Annotated[
+        Advice, InPlace('kind', 'who', 'profile', 'risk', 'options_to', 'commands', 'undo_commands')
+    ]
+    change: Annotated[ChangeRequest, InPlace('recommendation_id', 'purpose')]
     batches: Annotated[
         tuple[PlannedBatch, ...],
         'OSDs in the order in which they would be changed, in batches of at most one failure '
@@ -116,6 +126,7 @@ class Steps:
         Amount, 'Minimum duration in seconds, without any waiting for gates.'
     ]
     expected_duration_most_s: Annotated[Amount, 'The same with the maximum soak time.']
+    gates: Annotated[tuple[str, ...], 'Conditions that must hold before each restart.'] = GATES
 
     @property
     def judged(self) -> bool:
@@ -131,57 +142,6 @@ class Steps:
     @property
     def controls(self) -> Annotated[tuple[OsdId, ...], 'Ids of the control OSDs of the canary.']:
         return self.change.controls if self.judged else ()
-
-    @property
-    def gates(self) -> Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']:
-        return GATES
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Preview of `apply`."""
-
-    recommendation: Annotated[
-        Advice, InPlace('kind', 'who', 'profile', 'risk', 'options_to', 'commands', 'undo_commands')
-    ]
-    steps: Annotated[Steps, InPlace()]
-
-    @property
-    def recommendation_id(
-        self,
-    ) -> Annotated[str, Named('recommendation'), 'Id of the recommendation.']:
-        return self.recommendation.recommendation_id
-
-
-@dataclass(frozen=True)
-class Target:
-    """Target option string of an OSD."""
-
-    osd: Annotated[OsdId, 'Id of the OSD.']
-    options: Annotated[str, 'Option string after the change.']
-    failure_domain: Annotated[Optional[FailureDomain], 'Failure domain of the OSD; null: unknown.']
-
-
-@dataclass(frozen=True)
-class FinalEntry:
-    """An entry of the config store."""
-
-    who: Annotated[str, 'Config mask of the entry.']
-    value: Annotated[Optional[str], 'Value of the entry; null: the entry is removed.']
-
-
-@dataclass(frozen=True)
-class RecommendationInFull:
-    """A recommendation, with the plan to apply it."""
-
-    recommendation: Annotated[Advice, InPlace()]
-    targets: Annotated[tuple[Target, ...], 'Target option string of each OSD.']
-    final_entries: Annotated[tuple[FinalEntry, ...], 'Entries of the config store at the end.']
-    difference: Annotated[
-        Optional[tuple[OptionDifference, ...]],
-        'Changed options; null if one of the option strings cannot be parsed.',
-    ]
-    plan: Annotated[Optional[Steps], 'Plan of the rollout; null if no rollout applies it.']
 
 
 def findings_of(snapshot: Snapshot) -> tuple[Finding, ...]:
@@ -203,39 +163,26 @@ def recommendations_of(snapshot: Snapshot) -> tuple[Recommendation, ...]:
     )
 
 
-def in_full(recommendation: Advice, soak: Optional[SoakPlan]) -> RecommendationInFull:
-    """``soak``: None if nothing can be applied here; then there is no plan."""
-    r = recommendation
-    domains = {osd_id: place.domain for osd_id, place in r.places}
-    return RecommendationInFull(
-        recommendation=r,
-        targets=tuple(Target(osd_id, text, domains.get(osd_id)) for osd_id, text in r.targets),
-        final_entries=tuple(FinalEntry(who, value) for who, value in r.final_entries),
-        difference=difference(r.options_from, r.options_to),
-        plan=None if r.change is None or soak is None else _steps(r.change, soak),
-    )
+def in_full(r: Advice) -> RecommendationInFull:
+    return RecommendationInFull(r, difference(r.options_from, r.options_to))
 
 
 def plan_of(recommendation: Advice, soak: SoakPlan) -> Plan:
     """Raises BadQuestionError (EINVAL) if no rollout can apply it, or none can be judged."""
-    impossible = contradiction(soak)
-    if impossible is not None:
-        raise BadQuestionError(errno.EINVAL, impossible)
-    name = recommendation.recommendation_id
-    if recommendation.change is None:
-        raise BadQuestionError(
-            errno.EINVAL,
+    name, change = recommendation.recommendation_id, recommendation.change
+    problem = contradiction(soak)
+    if change is None and problem is None:
+        problem = (
             f'{name} ({recommendation.kind.value}) cannot be applied by a rollout; apply it '
-            f'manually, see "ceph rocksdb-tuner recommend {name}"',
+            f'manually, see "{COMMAND} recommend {name}"'
         )
-    return Plan(recommendation, _steps(recommendation.change, soak))
-
-
-def _steps(change: ChangeRequest, soak: SoakPlan) -> Steps:
-    return Steps(
+    if change is None or problem is not None:
+        raise BadQuestionError(errno.EINVAL, str(problem))
+    return Plan(
+        recommendation,
         change,
         planned_batches(change, soak),
-        canary_soak(change, soak_for(change, soak)),
+        canary_soak(change, soak),
         *expected_duration_s(change, soak),
     )
 
@@ -258,28 +205,30 @@ def _candidates(weighing: Weighing) -> tuple[Candidate, ...]:
     return tuple(Candidate(w, w == weighing.chosen) for w in weighing.weighed)
 
 
-def findings_named(snapshot: Snapshot, finding_id: str) -> tuple[Finding, ...]:
-    """The findings with one id, worst first; raises BadQuestionError (ENOENT) without any."""
-    found = tuple(f for f in worst_first(snapshot.findings) if f.finding_id == finding_id)
+def findings_named(snapshot: Snapshot, finding_id: str) -> Snapshot:
+    """With these findings only; raises BadQuestionError (ENOENT) without any."""
+    found = tuple(f for f in snapshot.findings if f.finding_id == finding_id)
     if not found:
         known = ', '.join(sorted({f.finding_id for f in snapshot.findings})) or 'none at present'
         raise BadQuestionError(
             errno.ENOENT, f'there is no finding "{finding_id}"; findings: {known}'
         )
-    return found
+    return replace(snapshot, findings=found)
 
 
-def findings(snapshot: Snapshot) -> str:
-    """Findings, worst first."""
-    if not snapshot.osds and not snapshot.findings:
+def findings(snapshot: Snapshot, *, whole: bool = False) -> str:
+    """Findings, worst first; ``whole``: with evidence and remedy."""
+    found = findings_of(snapshot)
+    if whole:
+        return sections(*map(_finding, found))
+    if not snapshot.osds and not found:
         return nothing_known(snapshot.mode)
-    if not snapshot.findings:
+    if not found:
         unread = [f.info.osd_id for f in snapshot.osds if f.options is None]
-        if unread:
-            return paragraph(f'No findings so far; the options of {osd_names(unread)} are unknown.')
-        return 'No findings.'
+        so_far = f' so far; the options of {osd_names(unread)} are unknown' if unread else ''
+        return paragraph(f'No findings{so_far}.')
     by_id: dict[tuple[str, Severity], list[Finding]] = {}
-    for one in worst_first(snapshot.findings):
+    for one in found:
         by_id.setdefault((one.finding_id, one.severity), []).append(one)
     return sections(
         joined(*map(_finding_line, by_id.values())),
@@ -296,9 +245,17 @@ def _finding_line(alike: Sequence[Finding]) -> str:
     return paragraph(f'{first.finding_id}{count}: {first.summary}{also}', 6, severity_mark(first))
 
 
-def finding(found: Sequence[Finding]) -> str:
-    """All findings with one id, in full."""
-    return sections(*map(finding_text, found))
+def _finding(finding: Finding) -> str:
+    """In the form of `ceph health detail`."""
+    evidence = [measured_value(*one) for one in finding.evidence]
+    return joined(
+        paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding)),
+        *(paragraph(text, 16, '    evidence:') for text in evidence),
+        paragraph(finding.remedy, 16, '    remedy:'),
+        *(shell_command(c) for c in finding.commands if c not in finding.remedy),
+        paragraph(finding.do_not, 16, '    do not:') if finding.do_not else '',
+        paragraph(finding.source, 16, '    source:'),
+    )
 
 
 _RECOMMENDED: Sequence[Column[Advice]] = (
@@ -306,7 +263,7 @@ _RECOMMENDED: Sequence[Column[Advice]] = (
     Column('ID', 'recommendation_id'),
     Column('KIND', 'kind'),
     Column('PRIORITY', 'priority'),
-    Column('RESTART', lambda r: 'yes' if r.restart_required else 'no'),
+    Column('RESTART', 'restart_required'),
     Column('OSDS', lambda r: len(r.osds), 'r'),
 )
 
@@ -323,9 +280,9 @@ def recommend(snapshot: Snapshot) -> str:
     )
 
 
-def show(answer: RecommendationInFull) -> str:
-    """A recommendation in full: reasons, prediction, plan, commands and undo."""
-    r, changes = answer.recommendation, answer.difference
+def show(r: Advice) -> str:
+    """A recommendation in full: changes, reasons, prediction, commands and undo."""
+    changes = in_full(r).difference
     annex = 'Removed annex' if r.kind is Kind.REMOVE_OVERRIDE else 'Including annex'
     return sections(
         decision_text(r.decision, r.recommendation_id),
@@ -333,7 +290,7 @@ def show(answer: RecommendationInFull) -> str:
             ('Kind', r.kind.value),
             ('Priority', r.priority.value),
             ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
-            ('Option', _option(r)),
+            ('Option', r.option if r.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE} else None),
             ('Current options', options_or_empty(r.options_from)),
             ('New options', options_or_empty(r.options_to)),
             (annex, r.annex),
@@ -342,30 +299,21 @@ def show(answer: RecommendationInFull) -> str:
         if changes is None
         else changes_table(changes, 'CURRENT', 'NEW') or 'No option values change.',
         titled('Why', bullets(f'{reason.statement} [{reason.source}]' for reason in r.reasons)),
-        titled('Expected', _predictions(r)),
-        *(() if answer.plan is None else _procedure(r, answer.plan)),
+        titled(
+            'Expected',
+            bullets(
+                f'{p.metric}: {format_change_range(p.low_percent, p.high_percent)} ({p.basis})'
+                for p in r.predictions
+            )
+            or bullets(['No prediction: no published measurement or model applies.']),
+        ),
         *_commands(r),
         titled(
-            'To apply it one OSD at a time, with verification',
+            'To apply it one OSD at a time, with verification (--dry-run shows the plan)',
             shell_command(f'{COMMAND} apply {r.recommendation_id}'),
-        ),
-    )
-
-
-def _option(r: Advice) -> Optional[str]:
-    """The config option that changes; None for a compaction."""
-    return r.option if r.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE} else None
-
-
-def _predictions(r: Advice) -> str:
-    if not r.predictions:
-        return bullets(['No prediction: no published measurement or model applies.'])
-    changes = ((p, format_change_range(p.low_percent, p.high_percent)) for p in r.predictions)
-    return joined(
-        *(
-            joined(paragraph(f'{p.metric}: {change}', 4, '  - '), paragraph(f'Basis: {p.basis}', 4))
-            for p, change in changes
         )
+        if r.change is not None
+        else '',
     )
 
 
@@ -386,13 +334,6 @@ def candidates(snapshot: Snapshot) -> str:
     return sections(*(_group(assessment) for assessment in snapshot.assessments))
 
 
-#: Why the use of a resource does not count as a loss.
-_PLENTY = {
-    Resource.CORES: 'Nothing is known of a lack of CPU time',
-    Resource.DB_SPACE: 'RocksDB takes little space of its devices',
-}
-
-
 def _group(assessment: Assessment) -> str:
     weighing = assessment.weighing
     conclusion = decision_text(assessment.conclusion, paragraph(assessment.who))
@@ -400,7 +341,6 @@ def _group(assessment: Assessment) -> str:
         return sections(conclusion, 'No candidates were compared.')
     bars, goal = weighing.bars, weighing.shown_resource
     others = [w for w in weighing.weighed if w.origin is not Origin.RUNNING]
-    feasible = [w for w in others if not w.infeasible]
     columns: Sequence[Column[Weighed]] = (
         Column('CANDIDATE', 'name'),
         Column('GAIN', lambda w: _gain(w, goal), 'r'),
@@ -413,8 +353,7 @@ def _group(assessment: Assessment) -> str:
             f'Goal: save at least {bars.min_gain:.0%} of a resource, at the cost of at most '
             f'{bars.max_loss:.0%} of any other (80% intervals). GAIN is on the {RESOURCES[goal]}.'
         ),
-        table(columns, feasible),
-        joined(*map(paragraph, _unconstrained(feasible, bars))),
+        table(columns, [w for w in others if not w.infeasible]),
         titled(
             'Not chosen',
             bullets(
@@ -424,19 +363,6 @@ def _group(assessment: Assessment) -> str:
             ),
         ),
     )
-
-
-def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> Iterable[str]:
-    """Use of resources that does not count as a loss."""
-    for resource in sorted(bars.plenty):
-        costs = ', '.join(
-            f'{w.name} {format_change(100 * (ratio.value - 1))}'
-            for w in feasible
-            for ratio in [w.of(resource)]
-            if ratio is not None and at_most(ratio) > 1 + bars.max_loss
-        )
-        if costs:
-            yield f'{_PLENTY[resource]}, so more of it does not rule out a candidate: {costs}.'
 
 
 def _gain(weighed: Weighed, resource: Resource) -> Optional[str]:
@@ -449,24 +375,6 @@ def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
     others = [u for u in weighed.usages if u.resource not in {resource, *bars.plenty}]
     worst = max(others, key=lambda u: at_most(u.ratio), default=None)
     return (UNKNOWN, '') if worst is None else (effect_of(worst.ratio), worst.resource.value)
-
-
-def plan(answer: Plan) -> str:
-    """The steps of `apply`, in order."""
-    r = answer.recommendation
-    return sections(
-        fields(
-            ('Dry run', 'no changes were made'),
-            ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
-            ('Who', r.who),
-            ('Profile', profile_or_none(r.profile)),
-            ('Purpose', PURPOSES[answer.steps.change.purpose]),
-            ('Risk', r.risk.value),
-            ('Option', _option(r)),
-        ),
-        *_procedure(r, answer.steps),
-        *_commands(r),
-    )
 
 
 def _compared_with(batch: PlannedBatch) -> Optional[str]:
@@ -483,65 +391,53 @@ _BATCHES: Sequence[Column[PlannedBatch]] = (
 )
 
 
-def _procedure(r: Advice, planned: Steps) -> Iterable[str]:
-    """Order, soak, gates, duration."""
-    batches, soak, each = planned.batches, planned.soak.soak.batches, None
-    least, most = planned.expected_duration_s, planned.expected_duration_most_s
-    duration = format_duration(least) + (f' to {format_duration(most)}' if most > least else '')
-    kinds = ', '.join(sorted({b.domain.kind if b.domain else 'unknown' for b in batches}))
-    number = format_plural(len(batches), 'batch', 'batches')
-    whole = f'{format_plural(len(r.osds), "OSD")}, one at a time, in {number} of at most one'
-    if soak is not None and len(batches) > 1 and batches[0].watched:
-        each = (
-            f'each soaks for {times_of(soak)} and is compared with OSDs that are not changed yet; '
-            f'if inconclusive: {soak.inconclusive.value}'
-        )
-    yield titled(
-        'Procedure',
-        fields(
-            ('OSDs', f'{whole} failure domain ({kinds})'),
-            ('Canary', _canary(r, planned)),
-            ('Batches', each),
-            ('Duration', f'about {duration} without waiting'),
-        ),
+def plan(answer: Plan) -> str:
+    """The steps of `apply`, in order."""
+    r, batches, later = answer.recommendation, answer.batches, answer.soak.soak.batches
+    least, most = map(
+        format_duration, (answer.expected_duration_s, answer.expected_duration_most_s)
     )
-    yield table(_BATCHES, batches, limit=ROWS, rest='--format json-pretty')
-    if r.restart_required:
-        yield titled('Before each restart', bullets(GATES))
-        orchestrated = any(command.startswith('ceph orch ') for command in r.commands)
-        yield titled('For each OSD', bullets((_RESTARTS[orchestrated], _CONTINUES)))
+    orchestrated = any(command.startswith('ceph orch ') for command in r.commands)
+    by_you = 'yours, with the command that "operation status" names; "doctor" shows why'
+    each = None
+    if later is not None and len(batches) > 1 and batches[0].watched:
+        each = f'each soaks for {times_of(later)}; if inconclusive: {later.inconclusive.value}'
+    return sections(
+        fields(
+            ('Dry run', 'no changes were made'),
+            ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
+            ('Who', r.who),
+            ('Purpose', PURPOSES[answer.change.purpose]),
+            ('Risk', r.risk.value),
+            ('Option', r.option),
+            ('OSDs', f'{len(r.osds)}, one at a time, in batches of at most one failure domain'),
+            ('Restarts', None if orchestrated or not r.restart_required else by_you),
+            ('Canary', _canary(answer)),
+            ('Batches', each),
+            ('Duration', f'about {least if least == most else f"{least} to {most}"}'),
+        ),
+        table(_BATCHES, batches, limit=ROWS, rest='--format json-pretty'),
+        titled('Before each restart', bullets(GATES if r.restart_required else ())),
+        *_commands(r),
+    )
 
 
-#: Whether an orchestrator restarts the OSDs.
-_RESTARTS = {
-    True: 'Set the option for this OSD only, and restart it.',
-    False: (
-        'Set the option for this OSD only, then wait until you restart it with the command named '
-        'by "operation status": "ceph rocksdb-tuner doctor" shows why no orchestrator does it.'
-    ),
-}
-_CONTINUES = 'Continue once it is up with the new value and all placement groups are clean.'
-
-
-def _canary(r: Advice, planned: Steps) -> str:
-    soak, canary = planned.soak.soak, f'osd.{r.osds[0]}' if r.osds else ''
-    if not r.restart_required or not r.osds:
+def _canary(answer: Plan) -> str:
+    soak, order = answer.soak.soak, answer.change.order
+    canary, undecided = f'osd.{order[0]}', f'if inconclusive: {soak.inconclusive.value}'
+    if not answer.recommendation.restart_required:
         return 'none: no OSD restarts'
     if soak.most_s <= 0:
         return 'none: soak_max is 0, so there is no verdict'
-    if planned.batches[0].watched_for_crashes:
-        return (
-            f'{canary}, watched for crashes only, for {format_duration(soak.least_s)}: it is the '
-            'only OSD, without controls, so the rollout ends as done, "not judged"'
-        )
-    if not planned.judged:
-        return (
-            f'{canary}, but there are too few OSDs to compare it with: soak_inconclusive applies '
-            f'({soak.inconclusive.value})'
-        )
-    controls = ', '.join(f'osd.{osd_id}' for osd_id in planned.change.controls)
+    if answer.batches[0].watched_for_crashes:
+        return f'{canary}, watched for crashes only, for {format_duration(soak.least_s)}'
+    if not answer.judged:
+        return f'{canary}, without a verdict: too few OSDs to compare it with; {undecided}'
+    fill_s, flushes = answer.soak.fill_s, ''
+    if fill_s is not None:
+        flushes = f' (memtables take {format_duration(fill_s)} to fill)'
     return (
-        f'{canary}, measured before the change and for {times_of(soak)} after it'
-        f'{flushes_in(soak, planned.change.fill_s)}, compared with {controls}; if inconclusive: '
-        f'{soak.inconclusive.value}; if neither better nor worse: {planned.soak.no_benefit.value}'
+        f'{canary}, measured before the change and for {times_of(soak)} after it{flushes}, '
+        f'compared with osd.{format_ids(answer.controls)}; {undecided}; if neither better nor '
+        f'worse: {answer.soak.no_benefit.value}'
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import itemgetter
 from typing import Any, Generic, Literal, Optional, TypeVar, Union
 
 from prettytable import PrettyTable
@@ -42,12 +43,12 @@ _ERROR_MAX_CHARS = 4000
 _MIN_WIDTH = 12
 #: How numbers are shown, by the end of the field's name, which has the unit; the first that fits.
 _FORMATS = (
-    (('bytes_per_s',), format_bytes_rate),
-    (('per_s', 'iops'), format_count_rate),
-    (('_amp', 'per_client_byte'), format_ratio),
-    (('_busy', 'share', 'confidence', 'memory_target'), format_percent),
-    (('ms',), format_ms),
-    (('bytes', 'bytes_avg', 'bytes_per_write_op'), format_bytes),
+    (('_bytes_per_s',), format_bytes_rate),
+    (('_per_s', '_iops'), format_count_rate),
+    (('_amp', '_amplification', '_per_client_byte'), format_ratio),
+    (('_busy', '_share', '_confidence', '_memory_target', '_ratio'), format_percent),
+    (('_ms',), format_ms),
+    (('_bytes', '_bytes_avg', '_bytes_per_write_op', '_bytes_per_day'), format_bytes),
     (('_s',), format_duration),
 )
 
@@ -63,20 +64,32 @@ def value_at(record: Any, path: str) -> Any:
 
 def shown(record: Any, path: str) -> str:
     """A field in its unit, such as "0.73 ms" for "signals.kv_sync_ms"; "-" if it is unknown."""
-    value = value_at(record, path)
+    return in_unit(value_at(record, path), path.rpartition('.')[2])
+
+
+def in_unit(value: object, name: str, unit: str = '') -> str:
+    """The value of a field or a unit; ``unit``: printed after numbers whose name has no unit."""
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, bool):
         return 'yes' if value else 'no'
     if isinstance(value, (int, float)):
-        known = (form for ends, form in _FORMATS if path.endswith(ends))
-        return next(known, str if isinstance(value, int) else format_count)(value)
+        known = (form(value) for ends, form in _FORMATS if f'_{name}'.endswith(ends))
+        number = str(value) if isinstance(value, int) else format_count(value)
+        return next(known, f'{number} {unit}'.rstrip())
     return UNKNOWN if value is None else str(value)
 
 
 def filled(template: str, record: Any) -> str:
     """``template`` with fields of ``record`` in place of their names in braces."""
     return re.sub(r'\{([\w.]+)\}', lambda match: shown(record, match[1]), template)
+
+
+def described(template: str, record: Any) -> Iterator[tuple[str, str]]:
+    """A label and a text for each line, such as "Reads: {read_iops}"."""
+    for line in template.split('\n'):
+        label, _, text = line.partition(': ')
+        yield label, filled(text, record)
 
 
 @dataclass(frozen=True)
@@ -252,23 +265,85 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
     line = ''
     for word in text.split():
         longer = f'{line} {word}' if line else word
-        if display_width(longer) > width:
-            if line:
-                yield line
-            *full, longer = _pieces(word, width)
-            yield from full
+        if line and display_width(longer) > width:
+            yield line
+            longer = word
         line = longer
+        while display_width(line) > width:
+            # A character that is wider than the column gets its own line.
+            end = min(len(line), width)
+            while end > 1 and display_width(line[:end]) > width:
+                end -= 1
+            end = line.rfind(',', 0, end) + 1 or end
+            yield line[:end]
+            line = line[end:]
     if line:
         yield line
 
 
-def _pieces(word: str, width: int) -> Iterator[str]:
-    piece = ''
-    for character in word:
-        # A character that is wider than the column gets its own line.
-        while piece and display_width(piece + character) > width:
-            end = piece.rfind(',') + 1 or len(piece)
-            yield piece[:end]
-            piece = piece[end:]
-        piece += character
-    yield piece
+#: Words of names that are not written in lower case.
+_WORDS = {'wal': 'WAL', 'db': 'DB', 'osd': 'OSD', 'osds': 'OSDs', 'rocksdb': 'RocksDB'}
+#: Texts up to this length are cells of a table.
+_CELL_CHARS = 40
+#: Columns with longer names are omitted first.
+_TITLE_CHARS = 20
+_INTERVAL = {'low', 'value', 'high'}
+
+
+def outline(found: Mapping[str, Any], names: Sequence[str] = (), indent: int = 0) -> str:
+    """A JSON object by the names of its fields: ``names`` in this order, or all that are known."""
+    known = {name: found[name] for name in names or found if found[name] not in (None, '', [], {})}
+    cells = {name: _cell(value, name) for name, value in known.items()}
+    parts = (
+        fields(*((_label(name), cell) for name, cell in cells.items()), indent=indent),
+        *(
+            titled(' ' * indent + _label(name), _below(known[name], indent + 2))
+            for name, cell in cells.items()
+            if cell is None
+        ),
+    )
+    return joined(*parts) if indent else sections(*parts)
+
+
+def _label(name: str) -> str:
+    words = re.sub('(?<!_per)_(bytes|s|ms)$', '', name).split('_')
+    text = ' '.join(_WORDS.get(word, word) for word in words)
+    return text[:1].upper() + text[1:]
+
+
+def _cell(value: Any, name: str, *, narrow: bool = False) -> Optional[str]:
+    """None for an object or a list that takes several lines; ``narrow``: without an interval."""
+    if isinstance(value, Mapping):
+        if value.keys() == {'type', 'name'}:
+            return f'{value["type"]} {value["name"]}'
+        if value.keys() != _INTERVAL:
+            return None
+        low, middle, high = (in_unit(value[end], name) for end in ('low', 'value', 'high'))
+        return middle if narrow or low == middle == high else f'{middle} ({low} to {high})'
+    if isinstance(value, list):
+        several = any(isinstance(item, Mapping) or ' ' in str(item) for item in value)
+        return None if several else ', '.join(in_unit(item, name) for item in value)
+    return in_unit(value, name)
+
+
+def _below(value: Any, indent: int) -> str:
+    if isinstance(value, Mapping):
+        if not all(isinstance(one, Mapping) for one in value.values()):
+            return outline(value, indent=indent)
+        value = [{'name': name, **one} for name, one in value.items()]
+    if not all(isinstance(one, Mapping) for one in value):
+        return bullets(map(str, value))
+    rows = [{name: _cell(item, name, narrow=True) for name, item in one.items()} for one in value]
+    if any(cell is None or len(cell) > _CELL_CHARS for row in rows for cell in row.values()):
+        return sections(*(outline(one, indent=indent) for one in value))
+    columns: Sequence[Column[Any]] = [
+        Column(
+            _label(name).upper(),
+            itemgetter(name),
+            'l' if isinstance(item, (str, bool)) else 'r',
+            omit=number + 1 + len(value[0]) * (len(name) > _TITLE_CHARS),
+        )
+        for number, (name, item) in enumerate(value[0].items())
+        if any(row[name] != UNKNOWN for row in rows)
+    ]
+    return table(columns, rows, indent, ROWS, '--format json-pretty')

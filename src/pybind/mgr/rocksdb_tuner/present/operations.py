@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional, Union
 
-from ..judge.arms import Answer, Conclusion
 from ..judge.predictions import Comparison, PredictionResult
 from ..judge.records import Inconclusive, SignalVerdict, SoakPlan, Verdict
 from ..judge.verdict import in_words
@@ -34,8 +33,7 @@ from ..operations.rollout.records import (
 )
 from ..operations.rollout.soak import undecided
 from ..options.grammar import difference
-from ..plan.batches import PlannedBatch, domain_of, planned_batch, soak_for, without_gain
-from ..plan.experiment_design import ExperimentPlan
+from ..plan.batches import planned_batch, soak_for, without_gain
 from ..plan.records import ANNEX, ChangeRequest
 from ..snapshot import Snapshot, State
 from ..units import (
@@ -48,20 +46,23 @@ from ..units import (
     format_plural,
     format_time,
 )
-from .experiment import Experiment, experiment, experiment_of
+from .experiment import (
+    Experiment,
+    ExperimentOutcome,
+    experiment_fields,
+    experiment_of,
+    experiment_tables,
+    outcome_of,
+)
 from .layout import Column, fields, joined, paragraph, sections, table, titled
 from .phrases import (
     COMMAND,
     PURPOSES,
-    flushes_in,
     ids_if_short,
     option_value,
     options_or_empty,
     osds_finished,
-    phase_of,
-    progress_of,
     times_of,
-    track_record_line,
 )
 
 
@@ -102,8 +103,7 @@ class CanarySoak:
 
 
 def canary_soak(request: ChangeRequest, soak: SoakPlan) -> CanarySoak:
-    """``soak``: as it applies to the request."""
-    return CanarySoak(soak, request.fill_s, without_gain(request))
+    return CanarySoak(soak_for(request, soak), request.fill_s, without_gain(request))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,6 @@ class Watch:
     soaked_s: Annotated[
         Amount, Unbounded(), 'Elapsed soak time of the canary, without interruptions.'
     ]
-    batch_soaked_s: Annotated[Amount, Unbounded(), 'Elapsed soak time of the current batch.']
     controls: Annotated[tuple[OsdId, ...], 'Ids of the control OSDs.']
 
 
@@ -133,15 +132,6 @@ class RolloutBatch:
 
     batch: Annotated[Batch, InPlace()]
     judged: Annotated[Judged, InPlace()]
-
-
-@dataclass(frozen=True)
-class RolloutOsd:
-    """Progress of one OSD."""
-
-    progress: Annotated[OsdProgress, InPlace()]
-    from_: Annotated[Optional[str], 'Option string before the change.']
-    to: Annotated[Optional[str], 'Option string after the change.']
 
 
 @dataclass(frozen=True)
@@ -158,30 +148,26 @@ class Rollout:
         'OSDs in the order of the changes, in batches, each with a soak before the next.',
     ]
     soak: Annotated[Watch, 'Soak time of the canary; most_s 0: no soak.']
-    osds: Annotated[tuple[RolloutOsd, ...], 'Progress of each OSD.']
+    osds: Annotated[tuple[OsdProgress, ...], 'Progress of each OSD.']
 
 
-def rollout_of(state: RolloutState) -> Rollout:
-    before = {osd.osd_id: osd.value for osd in state.before.osds}
-    request, targets = state.request, state.request.target_by_osd
+def _rollout_of(state: RolloutState) -> Rollout:
+    request = state.request
     return Rollout(
-        kind='rollout',
-        state=state,
-        osds_total=len(state.osds),
-        osds_finished=osds_finished(state),
-        judged=judged_of(state.verdict),
-        batches=tuple(RolloutBatch(batch, judged_of(batch.verdict)) for batch in batches(state)),
-        soak=Watch(
-            soak=canary_soak(request, soak_for(request, state.soak)),
-            baseline_s=state.baseline_s,
-            baseline_least_s=planned_batch(request, state.soak, 0).baseline_s,
-            soaked_s=state.soaked_s,
-            batch_soaked_s=state.batch_soaked_s,
-            controls=state.controls,
+        'rollout',
+        state,
+        len(state.osds),
+        osds_finished(state),
+        judged_of(state.verdict),
+        tuple(RolloutBatch(batch, judged_of(batch.verdict)) for batch in batches(state)),
+        Watch(
+            canary_soak(request, state.soak),
+            state.baseline_s,
+            planned_batch(request, state.soak, 0).baseline_s,
+            state.soaked_s,
+            state.controls,
         ),
-        osds=tuple(
-            RolloutOsd(osd, before.get(osd.osd_id), targets.get(osd.osd_id)) for osd in state.osds
-        ),
+        state.osds,
     )
 
 
@@ -191,11 +177,6 @@ class Campaign:
 
     kind: Annotated[Literal['compaction'], 'Kind of operation.']
     state: Annotated[CampaignState, InPlace()]
-    waits_for: Annotated[
-        Optional[str],
-        'OSD that the campaign is waiting for, because it compacts or does not answer, and for how '
-        'long; null: none.',
-    ]
     used_before_bytes: Annotated[
         Optional[Count], 'Space used before compaction, over OSDs with both measurements.'
     ]
@@ -203,6 +184,17 @@ class Campaign:
 
 
 Operation = Union[Rollout, Campaign, Experiment]
+
+
+def operation_of(snapshot: Snapshot) -> Optional[Operation]:
+    """None before the first operation."""
+    state = snapshot.operation
+    if isinstance(state, RolloutState):
+        return _rollout_of(state)
+    if isinstance(state, CampaignState):
+        before, after = state.used_bytes or (None, None)
+        return Campaign('compaction', state, before, after)
+    return None if state is None else experiment_of(state)
 
 
 @dataclass(frozen=True)
@@ -219,68 +211,30 @@ class OperationSummary:
     outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
     failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
 
-
-def operation_of(snapshot: Snapshot) -> Optional[Operation]:
-    """None before the first operation."""
-    state = snapshot.operation
-    if state is None:
-        return None
-    if isinstance(state, RolloutState):
-        return rollout_of(state)
-    if isinstance(state, CampaignState):
-        before, after = state.used_bytes or (None, None)
-        waits_for = None if state.ended else snapshot.campaign_waits_for
-        return Campaign('compaction', state, waits_for, before, after)
-    return experiment_of(state)
+    @property
+    def progress(self) -> str:
+        return f'{self.osds_finished} of {format_plural(self.osds_total, "OSD")} finished'
 
 
 _KINDS = {RolloutState: 'rollout', CampaignState: 'compaction', ExperimentState: 'experiment'}
 
 
-def operation_summary_of(state: Optional[State]) -> Optional[OperationSummary]:
-    """None before the first operation."""
-    if state is None:
-        return None
+def operation_summary_of(state: State) -> OperationSummary:
     if isinstance(state, ExperimentState):
         finished = len(state.osds) if state.ended else 0
     else:
         finished = osds_finished(state) if isinstance(state, RolloutState) else state.finished
     return OperationSummary(
-        id=state.operation_id,
-        kind=_KINDS[type(state)],
-        phase=state.phase.value,
-        who=state.request.who,
-        osds_total=len(state.osds),
-        osds_finished=finished,
-        paused_reason=state.paused_reason,
-        outcome=state.outcome,
-        failure=state.failure,
+        state.operation_id,
+        _KINDS[type(state)],
+        state.phase.value,
+        state.request.who,
+        len(state.osds),
+        finished,
+        state.paused_reason,
+        state.outcome,
+        state.failure,
     )
-
-
-@dataclass(frozen=True)
-class TriedOptions:
-    """One arm of an experiment."""
-
-    name: Annotated[str, 'Name of the arm: the profile that it tried.']
-    options: Annotated[str, 'Option string of the arm.']
-    change_percent: Annotated[
-        Optional[float], 'Change of the signal against unchanged OSDs; null: unknown.'
-    ]
-    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.']
-    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.']
-    dropped: Annotated[Optional[str], 'Why it ended early; null if it did not.']
-
-
-@dataclass(frozen=True)
-class ExperimentOutcome:
-    """Result of an experiment."""
-
-    signal: Annotated[str, 'The judged signal that arms were expected to improve.']
-    min_effect_percent: Annotated[Amount, 'Smaller differences counted as none.']
-    conclusion: Annotated[Optional[Answer], 'Result; null: it ended before.']
-    winner: Annotated[Optional[str], 'Best arm; null: none.']
-    arms: Annotated[tuple[TriedOptions, ...], 'The arms.']
 
 
 @dataclass(frozen=True)
@@ -303,32 +257,15 @@ class Change:
 
 def history_of(records: Sequence[HistoryRecord]) -> tuple[Change, ...]:
     """Oldest first."""
-    return tuple(map(_change, records))
-
-
-def _change(record: HistoryRecord) -> Change:
-    judgement = record.judgement
-    return Change(
-        record,
-        judged_of(None if judgement is None else judgement.verdict),
-        () if judgement is None else judgement.signals,
-        compared(record),
-        None if record.experiment is None else _experiment(record.experiment, record.conclusion),
-    )
-
-
-def _experiment(tried: ExperimentPlan, found: Optional[Conclusion]) -> ExperimentOutcome:
-    return ExperimentOutcome(
-        signal=tried.objective,
-        min_effect_percent=tried.min_effect * 100,
-        conclusion=None if found is None else found.answer,
-        winner=None if found is None else found.winner,
-        arms=tuple(
-            TriedOptions(
-                arm.name, arm.options, *arm.percents, arm.why_dropped if arm.dropped else None
-            )
-            for arm in tried.arms
-        ),
+    return tuple(
+        Change(
+            record,
+            judged_of(None if record.judgement is None else record.judgement.verdict),
+            () if record.judgement is None else record.judgement.signals,
+            compared(record),
+            outcome_of(record.experiment, record.conclusion) if record.experiment else None,
+        )
+        for record in records
     )
 
 
@@ -352,8 +289,7 @@ def next_step_of(state: State, waits_for: Optional[str] = None) -> Optional[str]
     leg = state.leg if isinstance(state, ExperimentState) else state
     recovering = isinstance(leg, RolloutState) and leg.direction is Direction.RECOVER
     if state.ended:
-        found = state.conclusion if isinstance(state, ExperimentState) else None
-        won = found is not None and found.winner is not None
+        won = isinstance(state, ExperimentState) and state.best is not None
         return f'see the recommendation with "{COMMAND} recommend"' if won else None
     if state.paused_by is not None and not recovering:
         return f'{_RESUME} continues it, {_ABORT} ends it'
@@ -384,7 +320,9 @@ def _step_of(state: Union[RolloutState, ExperimentState]) -> str:
     if at_work is not None:
         return f'osd.{at_work.osd_id} to restart and become clean'
     if watched is not None:
-        return f'the verdict on batch {watched.number + 1}, {_soaked(state, watched)}'
+        soaked = format_duration(state.batch_soaked_s if watched.number else state.soaked_s)
+        times = times_of(watched.soak, watched.judged)
+        return f'the verdict on batch {watched.number + 1}, after {soaked} of {times}'
     if unmeasured is not None:
         measured, needed = map(format_duration, (state.baseline_s, unmeasured.baseline_s))
         return f'the baseline of osd.{format_ids(unmeasured.osds)}, after {measured} of {needed}'
@@ -393,11 +331,6 @@ def _step_of(state: Union[RolloutState, ExperimentState]) -> str:
     if state.stage is Phase.COLLAPSING:
         return 'the settings of single OSDs to be merged'
     return 'the next OSD'
-
-
-def _soaked(state: RolloutState, batch: PlannedBatch) -> str:
-    soaked_s = state.batch_soaked_s if batch.number else state.soaked_s
-    return f'after {format_duration(soaked_s)} of {times_of(batch.soak, batch.judged)}'
 
 
 def _waiting(reason: str) -> str:
@@ -415,27 +348,58 @@ def operation(snapshot: Snapshot) -> str:
     state, waits_for = snapshot.operation, snapshot.campaign_waits_for
     if state is None:
         return 'No operations yet.'
+    brief = operation_summary_of(state)
     if isinstance(state, RolloutState):
-        text = _rollout(state)
+        special, tables = tuple(_rollout_fields(state)), _batches(state)
     elif isinstance(state, ExperimentState):
-        text = experiment(state)
+        special, tables = tuple(experiment_fields(state)), experiment_tables(state)
     else:
-        text = _campaign(state, waits_for)
+        special, tables = tuple(_campaign_fields(state)), table(_COMPACTED, state.osds)
+    phase = f'{brief.phase} (in {state.stage.value})' if brief.paused_reason else brief.phase
+    if brief.outcome is not None and brief.outcome.value != brief.phase:
+        phase += f' ({brief.outcome.value})'
     following = next_step_of(state, waits_for)
-    return sections(text, following and paragraph(following, 4, 'Next step: '))
+    actor = state.actor if isinstance(state, ExperimentState) else state.request.actor
+    return sections(
+        fields(
+            ('Operation', f'{brief.id} ({brief.kind})'),
+            ('Who', brief.who),
+            ('Started by', actor),
+            ('Phase', phase),
+            ('Paused', brief.paused_reason),
+            ('Failure', brief.failure),
+            *special,
+            ('Started', format_time(state.started_s) or UNKNOWN),
+            ('Updated', format_time(state.updated_s) or UNKNOWN),
+        ),
+        tables,
+        following and paragraph(following, 4, 'Next step: '),
+    )
 
 
-def _rollout(state: RolloutState) -> str:
+def _rollout_fields(state: RolloutState) -> Iterable[tuple[str, Optional[str]]]:
+    request, judgement, latest = state.request, state.judgement, state.batch_judgement
+    yield 'Recommendation', f'{request.recommendation_id} ({request.kind.value})'
+    yield 'Option', request.option
+    yield 'Purpose', PURPOSES[request.purpose]
+    if not state.ended:
+        yield 'Not restored', describe_left_behind(state)
+        yield 'Last error', state.last_error
+    yield 'Verdict', in_words(judgement) if judgement else 'none'
+    yield '  missing', '; '.join(judgement.missing) or None if judgement else None
+    yield f'Batch {len(state.verdicts) + 1}', in_words(latest) if latest else None
+    yield 'Progress', operation_summary_of(state).progress
+
+
+def _batches(state: RolloutState) -> str:
     """Batches are grouped by progress, so that a hundred pending ones take one line."""
-    request, under_way = state.request, not state.ended
     steps = {osd.osd_id: osd.step.value for osd in state.osds}
-    alike: dict[tuple[Phase, Optional[Verdict]], list[tuple[int, Batch]]] = {}
+    alike: dict[tuple[Phase, Optional[Verdict]], tuple[list[int], list[int]]] = {}
     for number, batch in enumerate(batches(state), 1):
-        alike.setdefault((batch.phase, batch.verdict), []).append((number, batch))
-    rows = [
-        (phase, verdict, [number for number, _ in found], [n for _, b in found for n in b.osds])
-        for (phase, verdict), found in alike.items()
-    ]
+        numbers, osds = alike.setdefault((batch.phase, batch.verdict), ([], []))
+        numbers.append(number)
+        osds += batch.osds
+    rows = [(*progress, *members) for progress, members in alike.items()]
     columns: Sequence[Column[tuple[Phase, Optional[Verdict], list[int], list[int]]]] = (
         Column('BATCH', lambda row: ids_if_short(row[2])),
         Column('PHASE', lambda row: row[0].value),
@@ -444,62 +408,7 @@ def _rollout(state: RolloutState) -> str:
         Column('IDS', lambda row: ids_if_short(row[3])),
         Column('STEP', lambda row: ', '.join(sorted({steps[n] for n in row[3] if n in steps}))),
     )
-    return sections(
-        fields(
-            ('Rollout', state.rollout_id),
-            ('Recommendation', f'{request.recommendation_id} ({request.kind.value})'),
-            ('Who', request.who),
-            ('Option', request.option),
-            ('Started by', request.actor),
-            ('Purpose', PURPOSES[request.purpose]),
-            ('Phase', phase_of(state)),
-            ('Paused', state.paused_reason),
-            ('Failure', state.failure),
-            ('Not restored', describe_left_behind(state) if under_way else None),
-            ('Last error', state.last_error if under_way else None),
-            *_verdicts(state),
-            *_times(state),
-            ('Progress', progress_of(state)),
-        ),
-        table(columns, rows),
-    )
-
-
-def _times(state: Union[RolloutState, CampaignState]) -> Sequence[tuple[str, str]]:
-    return (
-        ('Started', format_time(state.started_s) or UNKNOWN),
-        ('Updated', format_time(state.updated_s) or UNKNOWN),
-    )
-
-
-def _verdicts(state: RolloutState) -> Iterable[tuple[str, Optional[str]]]:
-    """The verdict on the canary with what it lacked, and that on the batch that soaks."""
-    watched, number = watched_batch(state), len(state.verdicts)
-    none_yet = None
-    if watched is not None:
-        flushes = '' if watched.number else flushes_in(watched.soak, state.request.fill_s)
-        none_yet = f'none yet, {_soaked(state, watched)}{flushes}'
-    judgement, told = state.judgement, state.paused_reason or state.failure
-    yield 'Verdict', in_words(judgement) if judgement else none_yet or _no_verdict(state)
-    missing = judgement is not None and told is None and '; '.join(judgement.missing)
-    yield '  missing', missing or None
-    latest = none_yet if watched is not None and watched.number else None
-    if state.batch_judgement is not None:
-        latest = in_words(state.batch_judgement)
-    if latest is not None:
-        domain = domain_of(state.request, number)
-        yield f'Batch {number + 1}' + ('' if domain is None else f' ({domain})'), latest
-
-
-def _no_verdict(state: RolloutState) -> str:
-    """Before the canary soaks."""
-    canary, planned = f'osd.{state.request.order[0]}', planned_batch(state.request, state.soak, 0)
-    if state.stage is Phase.PREFLIGHT and planned.baseline_s:
-        measured = f'{format_duration(state.baseline_s)} of {format_duration(planned.baseline_s)}'
-        return f'none yet; measuring the baseline of {canary}, {measured}'
-    if state.stage is Phase.CANARY and planned.judged:
-        return f'none yet; {canary} is being changed'
-    return 'not judged'
+    return table(columns, rows)
 
 
 _RESULT_TEXTS = {
@@ -509,19 +418,17 @@ _RESULT_TEXTS = {
 }
 
 
-#: Without a verdict.
-_UNMEASURED = {
-    Outcome.WAITING: 'nothing yet',
-    Outcome.DONE: 'nothing: there was no soak with a verdict',
-}
-
-
 def history(records: Sequence[HistoryRecord]) -> str:
     """Every change, newest first."""
     if not records:
         return 'No changes yet.'
+    found = track_record(records)
     return sections(
-        paragraph(f'Track record: {track_record_line(track_record(records))}.'),
+        paragraph(
+            f'Track record: {format_plural(found.changes, "change")}; of '
+            f'{format_plural(found.compared, "prediction")} {found.right} right, '
+            f'{found.direction} in direction only, {found.wrong} wrong.'
+        ),
         table(
             (
                 Column('PREDICTED SIGNAL', lambda row: row[0]),
@@ -536,25 +443,20 @@ def history(records: Sequence[HistoryRecord]) -> str:
 
 def _history_record(record: HistoryRecord) -> str:
     tried, comparison = record.experiment, compared(record)
-    unmeasured = _UNMEASURED if record.kind == 'rollout' else {}
-    pairs: Sequence[tuple[str, Optional[str]]] = (
-        ('Change', _change_line(record)),
-        ('Predicted', record.prediction or 'nothing'),
-        ('Measured', record.measured or unmeasured.get(record.outcome, 'nothing')),
-        ('Compared', _RESULT_TEXTS[comparison.result] if comparison else None),
-    )
-    if tried is not None:
-        pairs = (
-            ('Arms', ', '.join(arm.name for arm in tried.arms)),
-            ('Measured', record.measured or 'nothing'),
-            *(('Dropped', f'{a.name}: {a.why_dropped}') for a in tried.arms if a.dropped),
-        )
     return joined(
         paragraph(
             f'{format_time(record.time_s) or UNKNOWN} {record.rollout_id} {record.who} '
             f'{record.outcome.value}, started by {record.actor}'
         ),
-        fields(*pairs, ('Reason', record.reason), indent=4),
+        fields(
+            ('Arms', ', '.join(arm.name for arm in tried.arms) if tried else None),
+            ('Change', None if tried else _change_line(record)),
+            ('Predicted', None if tried else record.prediction or 'nothing'),
+            ('Measured', record.measured or 'nothing'),
+            ('Compared', _RESULT_TEXTS[comparison.result] if comparison else None),
+            ('Reason', record.reason),
+            indent=4,
+        ),
     )
 
 
@@ -579,7 +481,6 @@ def _change_of_size(osd: OsdCompaction) -> Optional[str]:
 _COMPACTED: Sequence[Column[OsdCompaction]] = (
     Column('OSD', 'osd_id', 'r'),
     Column('HOST', 'host'),
-    Column('FAILURE DOMAIN', 'domain'),
     Column('STEP', 'step'),
     Column('DB BEFORE', 'used_before_bytes', 'r'),
     Column('AFTER', 'used_after_bytes', 'r'),
@@ -588,23 +489,11 @@ _COMPACTED: Sequence[Column[OsdCompaction]] = (
 )
 
 
-def _campaign(state: CampaignState, waits_for: Optional[str]) -> str:
-    """The current or last campaign."""
-    return sections(
-        fields(
-            ('Campaign', f'{state.campaign_id} (compact)'),
-            ('Recommendation', state.request.recommendation_id or 'none, on demand'),
-            ('Who', state.request.who),
-            ('Phase', phase_of(state)),
-            ('Paused', state.paused_reason),
-            ('Waiting for', None if state.ended else waits_for),
-            ('Last error', None if state.ended else state.last_error),
-            ('Result' if state.ended else 'Progress', campaign_in_words(state)),
-            ('Latency before', format_ms(state.baseline_ms)),
-            *_times(state),
-        ),
-        table(_COMPACTED, state.osds),
-    )
+def _campaign_fields(state: CampaignState) -> Iterable[tuple[str, Optional[str]]]:
+    yield 'Recommendation', state.request.recommendation_id or 'none, on demand'
+    yield 'Last error', None if state.ended else state.last_error
+    yield 'Result' if state.ended else 'Progress', campaign_in_words(state)
+    yield 'Latency before', format_ms(state.baseline_ms)
 
 
 #: The plan shows this many OSDs, so that it fits a screen.
@@ -614,38 +503,28 @@ _TO_COMPACT: Sequence[Column[PlannedOsd]] = (
     Column('HOST', 'host', omit=1),
     Column('DB USED', 'bytes', 'r'),
     Column('FREE', 'free_bytes', 'r'),
-    Column('SKIPPED', lambda o: o.skipped or ''),
+    Column('SKIPPED', lambda osd: osd.skipped or ''),
 )
 
 
 def campaign_plan(planned: CampaignPlan) -> str:
     """What a campaign would take, within one screen."""
-    request, duration = planned.request, planned.duration_s
-    skipped = sum(osd.skipped is not None for osd in planned.osds)
-    count = format_plural(len(planned.osds), 'OSD')
-    if len(planned.osds) > 1:
-        count += ', one at a time'
-    size = UNKNOWN if planned.bytes is None else f'at most {format_bytes(planned.bytes)}'
-    took = UNKNOWN
-    if duration is not None:
-        took = f'about {" to ".join(map(format_duration, duration))} without waiting'
-    # What is skipped is worth reading first, then what takes longest
-    worst = sorted(planned.osds, key=lambda o: (o.skipped is None, -(o.bytes or 0)))
-    more = len(worst) - OSDS_SHOWN
-    room = 'each OSD needs as much free space as its DB uses, until old files are removed'
     return sections(
         fields(
             ('Dry run', 'no changes were made'),
-            ('Recommendation', request.recommendation_id or None),
-            ('Who', request.who),
-            ('OSDs', f'{count}; {skipped} of them skipped' if skipped else count),
-            ('Reads', size),
-            ('Writes', size),
-            ('Room', room),
-            ('Duration', took),
+            ('Recommendation', planned.request.recommendation_id),
+            ('Who', planned.request.who),
+            ('OSDs', str(len(planned.osds))),
+            ('Reads', f'at most {format_bytes(planned.bytes)}, and writes as much'),
+            ('Duration', ' to '.join(map(format_duration, planned.duration_s or ())) or UNKNOWN),
         ),
-        table(_TO_COMPACT, worst[:OSDS_SHOWN]),
-        f'{more} more OSDs: use --format json' if more > 0 else '',
+        # Skipped OSDs are worth reading first.
+        table(
+            _TO_COMPACT,
+            sorted(planned.osds, key=lambda osd: osd.skipped is None),
+            limit=OSDS_SHOWN,
+            rest='--format json',
+        ),
         titled('Guards', joined(*_guards(planned.guards))),
     )
 
@@ -654,5 +533,5 @@ def _guards(guards: Sequence[Guard]) -> Iterable[str]:
     for guard in guards:
         if guard.reason is not None:
             state = 'at start' if guard.open is None else 'CLOSED'
-            yield paragraph(f'{guard.name}: {guard.reason}', 12, f'  {state:<8}  ')
-    yield paragraph(', '.join(guard.name for guard in guards if guard.open), 12, '  open      ')
+            yield paragraph(f'{guard.name}: {guard.reason}', 12, f'  {state}')
+    yield paragraph(', '.join(guard.name for guard in guards if guard.open), 12, '  open')

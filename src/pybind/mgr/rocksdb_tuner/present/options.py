@@ -1,22 +1,30 @@
-"""Option strings, options and profiles: `check`, `explain` and `profile`."""
+"""Option strings, options and profiles: `check`, `explain`, `model` and `profile`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import Optional, Union
+from typing import Annotated, Optional, Union
 
-from ..advise.profiles import Profile, PublishedEvidence, SuitabilityRule
+from ..advise.profiles import Profile
 from ..advise.whatif.compare import Comparison, OptionChange
-from ..options.catalogue import Member, OptionInfo, RelatedOption
+from ..advise.whatif.derive import Choice, Derivation
+from ..advise.whatif.situation import Situation
+from ..advise.whatif.tree import TreeAnswer
+from ..lsm.calibration import Formula, calibration
+from ..lsm.records import LevelsModel, TreeModel
+from ..notes import InPlace, Picked
+from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.checks import Problem
 from ..options.effective import as_read_by
+from ..options.grammar import OptionDifference
 from ..options.syntax import OptionSyntaxError, parse
 from ..options.verdict import ReleaseVerdict, Verdict
-from ..units import UNKNOWN, format_change, format_plural
+from ..units import UNKNOWN
 from .layout import Column, bullets, fields, filled, joined, paragraph, sections, table, titled
-from .phrases import COMMAND, SEVERITY_MARKS, options_or_empty, osd_names
+from .phrases import COMMAND, SEVERITY_MARKS, osd_names
 
 Info = Union[OptionInfo, RelatedOption]
 
@@ -28,9 +36,11 @@ _STARTS = {
 }
 
 
-def _texts(*titles: str) -> Sequence[Column[Sequence[str]]]:
-    """Columns of rows that are their cells."""
-    return tuple(Column(title, itemgetter(number)) for number, title in enumerate(titles))
+_READ: Sequence[Column[Sequence[str]]] = (
+    Column('OPTION', itemgetter(0)),
+    Column('GIVEN', itemgetter(1)),
+    Column('EFFECTIVE', itemgetter(2)),
+)
 
 
 def check(verdict: Verdict) -> str:
@@ -39,7 +49,7 @@ def check(verdict: Verdict) -> str:
     others = (f'{v.release.label}: {_ACCEPTED[v.result.accepted]}' for v in verdict.by_release[1:])
     return sections(
         fields(
-            ('Release', f'{worst.release.label}, RocksDB {worst.release.rocksdb_version}'),
+            ('Release', filled('{release.label}, RocksDB {release.rocksdb_version}', worst)),
             ('Accepted', _STARTS[worst.result.accepted]),
             ('For', osd_names(subject.osd_ids) if subject.osd_ids else None),
             ('With annex', subject.annex or None),
@@ -48,9 +58,9 @@ def check(verdict: Verdict) -> str:
         titled('Problems', joined(*map(_problem, worst.result.problems))),
         titled(
             'Read differently',
-            table(_texts('OPTION', 'GIVEN', 'EFFECTIVE'), _read_differently(worst), indent=2),
+            table(_READ, _read_differently(worst), indent=2),
         ),
-        titled('Assumptions', bullets(subject.hardware.assumptions)),
+        titled('Assumptions', bullets(verdict.assumptions)),
     )
 
 
@@ -68,113 +78,21 @@ def _read_differently(verdict: ReleaseVerdict) -> Iterable[Sequence[str]]:
 
 def _problem(problem: Problem) -> str:
     label = f'  {SEVERITY_MARKS[problem.severity]} '
-    about = '' if problem.option is None else f'{problem.option}: '
-    return joined(
-        paragraph(f'{about}{problem.message}', len(label), label),
-        paragraph(f'({problem.rule}; {problem.source})', len(label)),
-    )
-
-
-_TAKES_EFFECT = {
-    'at-once': 'immediately',
-    'restart': 'after a restart of the OSD',
-    'mkfs': 'when an OSD is created',
-}
-_SCOPES = {'db': 'the whole database', 'cf': 'each column family', 'ceph': 'Ceph'}
-
-
-def _type(info: Info) -> str:
-    return info.value_type.value if isinstance(info, OptionInfo) else info.value_type
+    text = joined(problem.option, problem.message, by=': ')
+    return paragraph(f'{text} ({problem.rule}; {problem.source})', len(label), label)
 
 
 _OPTIONS: Sequence[Column[Info]] = (
     Column('OPTION', 'name'),
-    Column('FOR', lambda info: info.scope if isinstance(info, OptionInfo) else 'osd', omit=1),
-    Column('TYPE', _type, omit=3),
-    Column('DANGER', 'danger.level', omit=2),
-    Column('DESCRIPTION', 'meaning', omit=4),
+    Column('FOR', lambda info: info.scope if isinstance(info, OptionInfo) else 'osd'),
+    Column('TYPE', 'value_type'),
+    Column('DANGER', 'danger.level'),
 )
 
 
 def option_list(options: Sequence[Info]) -> str:
     """A row per option."""
     return table(_OPTIONS, options)
-
-
-def explain(info: Info) -> str:
-    """An option of the string, or one of Ceph, in full."""
-    danger = f'{info.danger.level}: {info.danger.why}' if info.danger else None
-    use: Sequence[tuple[str, Optional[str]]]
-    if isinstance(info, OptionInfo):
-        scope, defaults = _SCOPES.get(info.scope, info.scope), _defaults(info)
-        use = tuple(_use(info))
-    else:
-        scope, defaults = 'the OSD, outside the option string', _ceph_defaults(info)
-        use = (('Takes effect', _TAKES_EFFECT[info.takes_effect]),)
-    return sections(
-        fields(
-            ('Option', info.name),
-            ('For', scope),
-            ('Type', _type(info) + (f' of {info.unit}' if info.unit else '')),
-            ('Description', info.meaning),
-            ('Change it', info.change_when),
-            ('Leave it', info.leave_when),
-            *(_limits(info) if isinstance(info, OptionInfo) else ()),
-            ('Danger', danger),
-            *use,
-            ('Source', info.source),
-        ),
-        defaults,
-    )
-
-
-def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
-    if info.choices:
-        refused = ' (an OSD does not start with it)'
-        yield 'Values', ', '.join(c.name + ('' if c.starts else refused) for c in info.choices)
-    if info.bounds:
-        ends = (info.bounds.minimum, info.bounds.maximum)
-        yield 'Moved into', ' to '.join(UNKNOWN if e is None else info.spelled(e) for e in ends)
-    if info.sane:
-        least, most = info.spelled(info.sane.minimum), info.spelled(info.sane.maximum)
-        yield 'Sane range', f'{least} to {most}: {info.sane.why}'
-
-
-def _use(info: OptionInfo) -> Iterable[tuple[str, Optional[str]]]:
-    yield 'Deprecated', info.deprecated or None
-    yield 'Takes effect', _TAKES_EFFECT['restart' if info.needs_restart else 'at-once']
-    yield 'Set by module', 'possible' if info.assessed else 'never: its effect is not assessed'
-
-
-def _versions_by_default(member: Member) -> str:
-    by_default: dict[str, list[str]] = {}
-    for version, default in member.defaults.items():
-        by_default.setdefault(options_or_empty(default), []).append(version)
-    return ', '.join(f'{text} ({", ".join(v)})' for text, v in by_default.items())
-
-
-_MEMBERS: Sequence[Column[Member]] = (
-    Column('MEMBER', 'name'),
-    Column('TYPE', lambda member: member.value_type.value if member.value_type else 'ignored'),
-    Column('DEFAULT', _versions_by_default),
-)
-
-
-def _defaults(info: OptionInfo) -> str:
-    rows = (
-        (f'RocksDB {version}', facts.default or UNKNOWN, facts.no_effect or '')
-        for version, facts in info.versions.items()
-    )
-    members = titled('Members', table(_MEMBERS, info.members, indent=2))
-    return sections(table(_texts('IN', 'DEFAULT', 'NO EFFECT'), rows), members)
-
-
-def _ceph_defaults(info: RelatedOption) -> str:
-    rows = (
-        (name.capitalize(), '(no such option)' if text is None else options_or_empty(text))
-        for name, text in info.defaults.items()
-    )
-    return table(_texts('IN', 'DEFAULT'), rows)
 
 
 def comparison(compared: Comparison) -> str:
@@ -191,14 +109,17 @@ def comparison(compared: Comparison) -> str:
         Column('FROM', lambda c: _value(c.written_from, c.effective_from)),
         Column('TO', lambda c: _value(c.written_to, c.effective_to)),
     )
-    unknown = 'cannot determine whether an OSD starts with it.'
-    untold = [f'{name}: OSDs do not start with it.' for name in compared.refused]
-    untold += [f'{name}: {unknown}' for name in compared.not_judged]
+    unknown = 'It is unknown whether an OSD starts with'
     return sections(
         head,
-        bullets(f'{text[:1].upper()}{text[1:]}' for text in untold),
+        bullets(
+            (
+                *(f'OSDs do not start with {name}.' for name in compared.refused),
+                *(f'{unknown} {name}.' for name in compared.not_judged),
+            )
+        ),
         table(columns, compared.changes),
-        titled('Why', bullets(map(_reason, compared.changes))),
+        f'What an option does: {COMMAND} explain <option>',
     )
 
 
@@ -207,17 +128,6 @@ def _value(written: Optional[str], effective: Optional[str]) -> Optional[str]:
     if effective is None:
         return written
     return effective if written in {None, effective} else f'{effective} ({written})'
-
-
-def _reason(change: OptionChange) -> str:
-    info = change.info
-    if info is None:
-        text = 'Not in the catalog.'
-    elif change.follows:
-        text = f'Follows from other options. {info.meaning}'
-    else:
-        text = f'{info.meaning} Change it: {info.change_when} Leave it: {info.leave_when}'
-    return f'{change.option}: {text}'
 
 
 _SUPERSEDED_MARK = '*'
@@ -230,9 +140,7 @@ def _profile_name(p: Profile) -> str:
 
 _PROFILES: Sequence[Column[Profile]] = (
     Column('NAME', _profile_name),
-    Column('DEFAULT OF', lambda p: ', '.join(p.release_defaults) or UNKNOWN, omit=1),
     Column('SUITS', lambda p: ', '.join(w.value for w in p.workloads) or UNKNOWN),
-    Column('TITLE', 'title', omit=2),
 )
 
 
@@ -244,56 +152,65 @@ def profile_list(profiles: Sequence[Profile]) -> str:
     return sections(table(_PROFILES, profiles), note if superseded else '')
 
 
-def profile(shown: Profile) -> str:
-    """A profile with its suitability and published evidence."""
-    since, cores = shown.superseded_from_rocksdb, shown.hardware.loses_at_cores_per_osd
-    when = '' if since is None else f' (from RocksDB {since} on)'
-    notes = shown.hardware.notes
-    if cores is not None:
-        loss = f'A loss was published for {format_plural(cores, "core")} per OSD or fewer.'
-        notes = (loss, *notes)
-    return sections(
-        fields(
-            ('Profile', shown.name),
-            ('Title', shown.title),
-            ('Default of', ', '.join(shown.release_defaults) or 'no release'),
-            ('Custom, for', ', '.join(shown.own_releases) if shown.own else None),
-            ('Superseded', shown.superseded and f'{shown.superseded}{when}'),
-            ('Options', options_or_empty(shown.options)),
-            ('Source', shown.source),
-        ),
-        titled('Suits', joined(*_suitability(shown.suitability))),
-        titled('Hardware', bullets(notes)),
-        titled('Published', joined(*map(_published, shown.evidence))),
-        titled('Cautions', bullets(shown.cautions)),
-    )
+_Inputs = Annotated[
+    Situation,
+    Picked('workload', 'load', 'objects', 'memory_target_bytes', 'cores', 'devices', 'columns'),
+    'Inputs of the model; null: unknown.',
+]
+_Assumptions = Annotated[tuple[str, ...], 'Assumptions in place of unknown inputs.']
 
 
-def _suitability(rules: Sequence[SuitabilityRule]) -> Iterable[str]:
-    """One entry for identical rules of several workloads."""
-    by_content: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for rule in rules:
-        versions = f'{rule.rocksdb_min} to {rule.rocksdb_max}'
-        if rule.rocksdb_max is None:
-            versions = f'{rule.rocksdb_min} and later'
-        elif rule.rocksdb_max == rule.rocksdb_min:
-            versions = rule.rocksdb_min
-        where = f'RocksDB {versions}'
-        by_content.setdefault((where, rule.reasons), []).append(rule.workload.value)
-    for (where, reasons), workloads in by_content.items():
-        yield paragraph(f'{", ".join(workloads)} ({where})', 4, '  - ')
-        yield from (paragraph(reason, 6) for reason in reasons)
+@dataclass(frozen=True)
+class Model:
+    """Model of an OSD's RocksDB with an option string."""
+
+    answer: Annotated[TreeAnswer, InPlace()]
+    inputs: _Inputs
+    assumptions: _Assumptions
+    level0: Annotated[
+        LevelsModel,
+        Picked('level0_files', 'level0_bytes', 'level0_to_level1'),
+        'Level 0, which receives the flushes.',
+    ]
+    background: Annotated[
+        TreeModel,
+        Picked('background_flushes', 'background_compactions'),
+        'Maximum number of concurrent background jobs.',
+    ]
+    sources: Annotated[tuple[Formula, ...], 'Formulas of the quantities.']
+    measured: Annotated[str, 'Source of the measured parameters and intervals.']
 
 
-def _published(figure: PublishedEvidence) -> str:
-    change, source = format_change(figure.change_percent), figure.source
-    text = f'{figure.workload.value}, {figure.metric}: {change} against {figure.baseline}'
-    if figure.baseline_value is not None:
-        # Published figures are not rounded.
-        unit = '' if figure.unit == 'ratio' else f' {figure.unit}'
-        text += f' ({figure.value:,.12g}{unit} against {figure.baseline_value:,.12g})'
-    return joined(
-        paragraph(text, 4, '  - '),
-        paragraph(figure.setup, 6),
-        paragraph(f'{source.author}, {source.title}, {source.year}, {source.section}', 6),
+@dataclass(frozen=True)
+class Derived:
+    """A derived option string, with a reason for each option."""
+
+    options: Annotated[str, 'bluestore_rocksdb_options']
+    equals: Annotated[Optional[str], 'Equivalent profile; null: none.']
+    nearest: Annotated[str, 'Most similar profile.']
+    differences: Annotated[
+        tuple[OptionDifference, ...], 'Differences from the most similar profile.'
+    ]
+    situation: Annotated[Situation, InPlace('osd_id', 'release')]
+    inputs: _Inputs
+    assumptions: _Assumptions
+    choices: Annotated[tuple[Choice, ...], 'Options with their reasons.']
+
+
+def model_of(answer: TreeAnswer) -> Model:
+    model, known, inputs = answer.model, calibration(), answer.situation
+    assumed = model.assumptions
+    return Model(answer, inputs, assumed, model.levels, model, known.formulas, known.source)
+
+
+def derived_of(derived: Derivation) -> Derived:
+    return Derived(
+        derived.options,
+        derived.equals,
+        derived.nearest,
+        derived.differences,
+        derived.situation,
+        derived.situation,
+        derived.assumptions,
+        derived.choices,
     )

@@ -20,12 +20,11 @@ from ..advise.records import (
 from ..advise.whatif.tree import Modeled, modeled
 from ..deep.reader import OsdDeepStats
 from ..mgr.records import OsdInfo
-from ..notes import Amount, Count, Digits, InPlace, OsdId, Picked, Time
+from ..notes import Amount, Count, Digits, InPlace, OsdId, Picked
 from ..observe.details import LatencyPart, WriteLatency
-from ..observe.kv_stats import ColumnFamilyStats, LevelStats
+from ..observe.kv_stats import LevelStats
 from ..observe.signals import Signals
-from ..observe.starts import LastStart
-from ..observe.trend import HORIZON, MIN_HISTORY_S, TREND_SIGNALS, Forecast, GrowthPoints, Outlook
+from ..observe.trend import Forecast, GrowthPoints
 from ..observe.trend import Trend as FoundTrend
 from ..options.verdict import BadQuestionError
 from ..plan.entries import reaches
@@ -35,13 +34,11 @@ from ..units import (
     format_bytes,
     format_bytes_short,
     format_count,
-    format_duration,
     format_ids,
     format_percent,
     format_plural,
     format_ratio,
     format_span,
-    format_time,
     format_used,
 )
 from ..workload.pressure import PRESSURE
@@ -50,6 +47,7 @@ from .layout import (
     ROWS,
     Column,
     bullets,
+    described,
     fields,
     filled,
     joined,
@@ -63,19 +61,18 @@ from .phrases import (
     COMMAND,
     PENDING_MARK,
     SEVERITIES,
-    UNNAMED_OPTIONS,
+    OptionsInUse,
     changes_table,
     common,
     estimated,
     measured_value,
     nothing_known,
-    objects_written_to,
     options_in_use,
+    options_name,
     options_or_empty,
     pending_note,
     profile_or_none,
     severity_mark,
-    workload_cells,
     workload_text,
     worst_first,
 )
@@ -156,11 +153,16 @@ def _sample_age_s(facts: OsdFacts, snapshot: Snapshot) -> Optional[float]:
 
 
 @dataclass(frozen=True)
-class GroupWorkload:
-    """Workload of the OSDs of one device class."""
+class Group:
+    """The OSDs of one device class."""
 
     group: Annotated[GroupFacts, InPlace('who', 'osd_ids', 'limit')]
     workload: Annotated[Workload, 'Workload of the clients.']
+    options: Annotated[OptionsInUse, 'Running options of the OSDs.']
+
+
+def groups_of(snapshot: Snapshot) -> tuple[Group, ...]:
+    return tuple(Group(g, _workload(g), options_in_use(g.osds)) for g in snapshot.groups)
 
 
 @dataclass(frozen=True)
@@ -175,15 +177,13 @@ class OsdWorkload:
 class Workloads:
     """Workloads by group and by OSD, with evidence."""
 
-    groups: Annotated[tuple[GroupWorkload, ...], 'Workloads by device class.']
+    groups: Annotated[tuple[Group, ...], 'Workloads by device class.']
     osds: Annotated[tuple[OsdWorkload, ...], 'Workloads by OSD.']
 
 
 def workloads_of(snapshot: Snapshot) -> Workloads:
-    return Workloads(
-        tuple(GroupWorkload(g, _workload(g)) for g in snapshot.groups),
-        tuple(OsdWorkload(o.info, _workload(o)) for o in snapshot.osds),
-    )
+    osds = (OsdWorkload(o.info, _workload(o)) for o in snapshot.osds)
+    return Workloads(groups_of(snapshot), tuple(osds))
 
 
 @dataclass(frozen=True)
@@ -205,14 +205,9 @@ class Trend:
 
 
 def trends_of(*series: tuple[Optional[int], Optional[str], FoundTrend]) -> tuple[Trend, ...]:
-    """Time series of OSDs, or of a device class: id, class, and series of each."""
+    """Of the id of an OSD or the name of a device class, with its series."""
     return tuple(
-        Trend(
-            osd_id,
-            device_class,
-            tuple(round(time_s) for time_s in found.times_s),
-            **{signal: found.values[signal] for signal in TREND_SIGNALS},
-        )
+        Trend(osd_id, device_class, tuple(map(round, found.times_s)), **found.values)
         for osd_id, device_class, found in series
     )
 
@@ -233,12 +228,13 @@ class Growth:
 
 
 def growth_of(facts: OsdFacts, points: Optional[GrowthPoints]) -> Growth:
+    known = points or GrowthPoints((), (), 0, 0)
     return Growth(
-        osd=facts.info.osd_id,
-        time_s=tuple(round(time_s) for time_s in points.times_s) if points else (),
-        used_bytes=points.used_bytes if points else (),
-        total_bytes=points.total_bytes if points else None,
-        forecast=facts.forecast,
+        facts.info.osd_id,
+        tuple(map(round, known.times_s)),
+        known.used_bytes,
+        None if points is None else points.total_bytes,
+        facts.forecast,
     )
 
 
@@ -258,14 +254,12 @@ class Named:
 class OsdMap:
     """Columnar map: every list and every index has as many items as osds."""
 
-    time: Annotated[Optional[Time], 'Time of the data. ISO 8601, UTC.']
     osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
     up: Annotated[tuple[bool, ...], 'Whether the OSD is up.']
     hosts: Annotated[Named, 'Names of their hosts.']
     device_classes: Annotated[Named, 'Device classes, from the CRUSH map.']
     workloads: Annotated[Named, 'Workload classes.']
     profiles: Annotated[Named, 'Names of the running profiles.']
-    sources: Annotated[Named, 'Sources of the options.']
     pending_restart: Annotated[
         tuple[Optional[bool], ...], 'Whether a restart would apply the configured options.'
     ]
@@ -289,14 +283,12 @@ def osd_map_of(snapshot: Snapshot) -> OsdMap:
         return tuple(value_at(facts, path) for facts in osds)
 
     return OsdMap(
-        time=format_time(snapshot.taken_s),
         osds=column('info.osd_id'),
         up=column('info.up'),
         hosts=_named(column('info.host')),
         device_classes=_named(column('info.device_class')),
         workloads=_named(_workload(facts).workload_class.value for facts in osds),
         profiles=_named(column('options.profile')),
-        sources=_named(column('options.source')),
         pending_restart=column('options.pending_restart'),
         kv_sync_ms=column('signals.kv_sync_ms'),
         kv_sync_busy=column('signals.kv_sync_busy'),
@@ -364,20 +356,12 @@ def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:
 
 #: Stages of a write below this share are omitted.
 _MIN_SHARE = 0.01
-_DEPTHS = {
-    'client-op': 0,
-    **dict.fromkeys(('osd-queue', 'osd-prepare', 'bluestore', 'replicas'), 1),
-    **dict.fromkeys(('prepare', 'data-write', 'kv'), 2),
-    **dict.fromkeys(('throttle', 'kv-queue', 'kv-flush', 'kv-commit'), 3),
-    **dict.fromkeys(('wal-sync', 'memtable-insert'), 4),
-}
 _STAGES: Sequence[Column[LatencyPart]] = (
-    Column('WRITE STAGE', lambda p: '. ' * _DEPTHS[p.part] + p.part),
+    Column('WRITE STAGE', 'part'),
+    Column('WITHIN', 'within'),
     Column('MEAN', 'ms', 'r'),
     Column('SHARE', 'share', 'r'),
 )
-#: The source of the release's own option string, shown instead of a profile.
-_RELEASE_DEFAULT = 'default'
 #: Separates the usage of the DB device from the spillover.
 _SPILLED = '+'
 
@@ -387,11 +371,8 @@ def osd(detail: OsdDetail) -> str:
     facts, about = detail.facts, _about(detail.facts)
     if detail.deep is not None:
         return sections(fields(about[0]), _deep(detail.deep, sharded=facts.sharded))
+    measured = facts.signals if facts.signals and facts.signals.window_s is not None else None
     unmeasured = 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
-    advised = (
-        (joined(r.kind.value, r.profile, by=' '), f'{COMMAND} recommend {r.recommendation_id}')
-        for r in detail.recommended
-    )
     return sections(
         fields(*about),
         joined(
@@ -399,22 +380,30 @@ def osd(detail: OsdDetail) -> str:
                 paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding))
                 for finding in worst_first(detail.findings)
             ),
-            *(paragraph(f'{do}, see "{see}"', 4, 'Recommended: ') for do, see in advised),
+            *(
+                paragraph(
+                    f'{r.decision.do}: {COMMAND} recommend {r.recommendation_id}',
+                    6,
+                    'Recommended: ',
+                )
+                for r in detail.recommended
+            ),
         ),
         fields(
             ('Workload', workload_text(facts.workload)),
             ('Limited by', limited_by(detail.limit) or None),
         ),
-        joined(
-            *(
-                paragraph(f'{e.statement} ({measured_value(*e[:4])})', 2, '- ')
-                for e in _evidence(facts.workload)
-            )
-        ),
-        fields(*_signals(facts.signals, detail)) if facts.signals else unmeasured,
+        bullets(f'{e.statement} ({measured_value(*e[:4])})' for e in _evidence(facts.workload)),
+        fields(*_signals(measured, detail)) if measured else unmeasured,
         _options(facts.options),
-        _latency(facts.write_latency),
+        table(_STAGES, _stages(facts.write_latency)),
     )
+
+
+def _stages(latency: Optional[WriteLatency]) -> Iterable[LatencyPart]:
+    """The parts of a write that take a part of its time worth reading."""
+    parts = latency.parts if latency is not None and latency.client_op_ms else ()
+    return (part for part in parts if (part.share or 0) >= _MIN_SHARE)
 
 
 def _evidence(workload: Optional[Workload]) -> Iterable[Evidence]:
@@ -424,34 +413,24 @@ def _evidence(workload: Optional[Workload]) -> Iterable[Evidence]:
 
 def _about(facts: OsdFacts) -> Sequence[tuple[str, Optional[str]]]:
     info, start = facts.info, facts.last_start
-    state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
-    device_class = 'without a class' if info.device_class is None else f'class {info.device_class}'
-    release = f'{info.version or UNKNOWN} ({info.release or "unknown release"})'
-    devices = UNKNOWN
+    host = ', with most OSDs of its host' if start and start.host_away else ''
+    state = f'{"up" if info.up else "down"}, {"in" if info.in_cluster else "out"}'
+    devices = None
     if info.dedicated_db is not None:
-        size = '' if info.db_device_bytes is None else f' ({format_bytes(info.db_device_bytes)})'
         devices = joined(
-            ('dedicated DB device' if info.dedicated_db else 'DB on the data device') + size,
+            'dedicated DB device' if info.dedicated_db else 'DB on the data device',
+            format_bytes(info.db_device_bytes) if info.db_device_bytes else '',
             'dedicated WAL device' if info.dedicated_wal else '',
             'RocksDB is not sharded' if facts.sharded is False else '',
             by=', ',
         )
     return (
-        (f'osd.{info.osd_id}', f'{state}, {info.host or "unknown host"}, {device_class}'),
+        (f'osd.{info.osd_id}', f'{state}, {filled("host {host}, class {device_class}", info)}'),
         ('Failure domain', shown(info, 'failure_domain')),
-        ('Version', f'{release}, {info.objectstore or "unknown object store"}'),
+        ('Version', filled('{version} ({release}), {objectstore}', info)),
         ('Devices', devices),
-        ('Last start', _last_start(start) if start else None),
+        ('Last start', start and f'was down for at most {format_span(start.away_most_s)}{host}'),
     )
-
-
-def _last_start(start: LastStart) -> str:
-    least, most = format_span(start.away_s), format_span(start.away_most_s)
-    # Without a sample while it was down only the upper bound is known.
-    away = f'for at most {most}' if not start.away_s else least
-    if start.away_s and least != most:
-        away += f' (at most {most})'
-    return f'was down {away}' + (', with most OSDs of its host' if start.host_away else '')
 
 
 #: A label and its figures.
@@ -472,52 +451,28 @@ def _signals(s: Signals, detail: OsdDetail) -> Iterable[tuple[str, Optional[str]
     facts, model = detail.facts, detail.model
     yield 'Window', f'{shown(s, "window_s")}, newest sample {shown(detail, "sample_age_s")} old'
     optional = (_CALLS if s.rw_iops else None, _RECOVERY if s.recovery_ops_per_s else None)
-    for line in joined(_CLIENT, *optional, _ROCKSDB).split('\n'):
-        label, _, figures = line.partition(': ')
-        yield label, filled(figures, s).replace(' (-)', '').replace('-, -, mean', '-, mean')
-    amplification = shown(s, 'db_write_amp')
-    if s.db_write_amp is not None and s.db_write_amp_window_s is not None:
-        amplification += f' over {format_duration(s.db_write_amp_window_s)}'
+    yield from described(joined(_CLIENT, *optional, _ROCKSDB), s)
+    yield 'DB write amp', filled('{db_write_amp} over {db_write_amp_window_s}', s)
     if model is not None:
-        amplification += f', by the model {estimated(model.write_amplification, format_ratio)}'
-    yield 'DB write amp', amplification
+        yield 'By the model', estimated(model.write_amplification, format_ratio)
+        objects = model.objects
+        yield 'Objects written to', estimated(objects, format_count) if objects else None
     db = format_used(s.db_used_bytes, s.db_total_bytes)
     wal = format_used(s.wal_used_bytes, s.wal_total_bytes)
     yield 'Used', f'DB {db}, WAL {wal}, slow device {shown(s, "slow_used_bytes")}'
     yield 'DB full', _forecast(facts.forecast) if facts.forecast else None
-    objects = model.objects if model else None
-    yield 'Objects written to', objects_written_to(objects) if objects else None
     if facts.details is not None and facts.details.memory_target_bytes is not None:
         memory = '{memory_mapped_bytes} mapped, target {memory_target_bytes}'
         yield 'Memory', filled(memory, facts.details)
 
 
 def _forecast(forecast: Forecast) -> str:
-    history, latest = format_duration(forecast.history_s), forecast.full_latest_s
-    growth = f'{format_bytes(forecast.growth_bytes_per_day)}/day over the last {history}'
-    # Beyond the horizon of the history a time says nothing.
-    known = latest is not None and latest <= HORIZON * forecast.history_s
-    within = f'to {format_duration(latest)}' if known else 'or later'
-    return {
-        Outlook.SPILLED: 'already spilled over to the slow device',
-        Outlook.NOT_ENOUGH_HISTORY: (
-            f'not enough history ({history} of {format_duration(MIN_HISTORY_S)})'
-        ),
-        Outlook.NOT_GROWING: f'no growth in the last {history}',
-        Outlook.BEYOND_HORIZON: f'not soon: {growth}',
-    }.get(
-        forecast.outlook,
-        f'in {format_duration(forecast.full_in_s)} '
-        f'({format_duration(forecast.full_earliest_s)} {within}): {growth}',
+    if forecast.full_in_s is None:
+        return forecast.outlook.value.replace('-', ' ')
+    template = (
+        'in {full_in_s} ({full_earliest_s} to {full_latest_s}), {growth_bytes_per_day} per day'
     )
-
-
-def _latency(latency: Optional[WriteLatency]) -> str:
-    """The latency of a write by stage; empty without client writes."""
-    if latency is None or not latency.client_op_ms:
-        return ''
-    over = f'Over {format_duration(latency.window_s)}; flush, commit, sync: of one kv_sync round.'
-    return joined(table(_STAGES, (p for p in latency.parts if (p.share or 0) >= _MIN_SHARE)), over)
+    return filled(template, forecast)
 
 
 def _options(options: Optional[OsdOptions]) -> str:
@@ -527,13 +482,11 @@ def _options(options: Optional[OsdOptions]) -> str:
     if options.overruled:
         source += '; it overrides the config store'
     elif options.deciding_who is not None:
-        when = ', at the next start the' if options.pending_restart else ','
-        source += f'{when} entry of {options.deciding_who}'
+        source += f', entry of {options.deciding_who}'
     following, unstartable = options.next_start, options.starts is False
     changes = following is not None and (options.pending_restart or unstartable)
     if changes and unstartable:
-        see = f'see "{COMMAND} findings unstartable-options"'
-        starts = f'NO: the OSD would not start with these options, {see}'
+        starts = f'NO: the OSD would not, see "{COMMAND} findings unstartable-options"'
     coming = options_or_empty(following or '') if changes else None
     return sections(
         fields(
@@ -560,12 +513,12 @@ def osds(snapshot: Snapshot, *, everything: bool = False) -> str:
         Column('ID', 'info.osd_id', 'r'),
         Column('HOST', lambda f: (f.info.host or UNKNOWN)[: -len(domain) or None], omit=1),
         Column('CLASS', 'info.device_class', omit=5),
-        Column('WORKLOAD', lambda f: _workload_of(f)[0]),
+        Column('WORKLOAD', lambda f: _workload(f).workload_class.value if f.info.up else '(down)'),
         Column('WR/S', lambda f: f.signals and format_count(f.signals.write_iops), 'r', omit=2),
         Column('KV SYNC', 'signals.kv_sync_ms', 'r', omit=4),
         Column('BUSY', 'signals.kv_sync_busy', 'r'),
         Column('DB', lambda f: f.signals and _db_used(f.signals), 'r'),
-        Column('OPTIONS', lambda f: _profile(f.options) if f.options else None, omit=3),
+        Column('OPTIONS', _options_of, omit=3),
     )
     shown_rows = rows if everything else rows[:ROWS]
     spilled = any(facts.signals and facts.signals.slow_used_bytes for facts in shown_rows)
@@ -578,6 +531,13 @@ def osds(snapshot: Snapshot, *, everything: bool = False) -> str:
     )
 
 
+def _options_of(facts: OsdFacts) -> Optional[str]:
+    found = facts.options
+    if found is None:
+        return None
+    return options_name(found) + (PENDING_MARK if found.pending_restart else '')
+
+
 def _db_used(signals: Signals) -> str:
     """Usage of a dedicated DB device, or the size of a DB on a shared one; and spillover."""
     ratio, spilled = used_ratio(signals), signals.slow_used_bytes
@@ -585,23 +545,11 @@ def _db_used(signals: Signals) -> str:
     return f'{used}{_SPILLED}{format_bytes_short(spilled)}' if spilled else used
 
 
-def _profile(options: OsdOptions) -> str:
-    # The default is that of the OSD's release; options from other sources have a name.
-    by_default = options.profile is not None and options.source == _RELEASE_DEFAULT
-    name = _RELEASE_DEFAULT if by_default else options.profile or UNNAMED_OPTIONS
-    return name + (PENDING_MARK if options.pending_restart else '')
-
-
-def _workload_of(facts: OsdFacts) -> tuple[str, str]:
-    return workload_cells(facts.workload) if facts.info.up else ('(down)', UNKNOWN)
-
-
 _WORKLOADS: Sequence[Column[OsdFacts]] = (
     Column('ID', 'info.osd_id', 'r'),
     Column('HOST', 'info.host', omit=1),
     Column('CLASS', 'info.device_class', omit=2),
-    Column('WORKLOAD', lambda f: _workload_of(f)[0]),
-    Column('CONFIDENCE', lambda f: _workload_of(f)[1], 'r'),
+    Column('WORKLOAD', lambda f: workload_text(f.workload) if f.info.up else '(down)'),
 )
 
 
@@ -609,14 +557,12 @@ def workload(snapshot: Snapshot, *, osds: bool = False, everything: bool = False
     """Workload and limit of each group, with evidence; a row per OSD if ``osds``."""
     if not snapshot.osds:
         return nothing_known(snapshot.mode)
-    of_group = {g.device_class: g.workload.workload_class for g in snapshot.groups if g.workload}
-
-    def is_usual(facts: OsdFacts) -> bool:
-        found = facts.workload and facts.workload.workload_class
-        return found == of_group.get(facts.info.device_class or '')
-
+    of_group = {g.device_class: _workload(g).workload_class for g in snapshot.groups}
     # OSDs whose workload differs from their group's first.
-    rows = sorted(snapshot.osds, key=is_usual) if osds else ()
+    rows = sorted(
+        snapshot.osds if osds else (),
+        key=lambda f: _workload(f).workload_class is of_group.get(f.info.device_class or ''),
+    )
     return sections(
         *map(_group, snapshot.groups), table(_WORKLOADS, rows, limit=None if everything else ROWS)
     )
@@ -631,49 +577,40 @@ def _group(group: GroupFacts) -> str:
     )
 
 
-_FAMILIES: Sequence[Column[ColumnFamilyStats]] = (
-    Column('COLUMN FAMILY', 'name'),
-    Column('FILES', lambda f: format_count(f.files), 'r'),
-    Column('SIZE', 'size_bytes', 'r'),
-    Column('FLUSHED', 'flush_bytes', 'r'),
-    Column('WRITTEN', 'compaction_write_bytes', 'r'),
-    Column('READ', 'compaction_read_bytes', 'r'),
-    Column('WRITE AMP', 'write_amp', 'r'),
-    Column('STALLS', lambda f: format_count(sum(f.stalls.values())) if f.stalls else None, 'r'),
-)
 _LEVELS: Sequence[Column[tuple[str, LevelStats]]] = (
     Column('COLUMN FAMILY', lambda row: row[0]),
     Column('LEVEL', lambda row: f'L{row[1].level}'),
-    Column('FILES', lambda row: format_count(row[1].files), 'r'),
+    Column('FILES', lambda row: row[1].files, 'r'),
     Column('SIZE', lambda row: format_bytes(row[1].size_bytes), 'r'),
     Column('SCORE', lambda row: format_count(row[1].score), 'r'),
     Column('WRITTEN', lambda row: format_bytes(row[1].write_bytes), 'r'),
     Column('WRITE AMP', lambda row: format_ratio(row[1].write_amp), 'r'),
-    Column('COMPACTIONS', lambda row: format_count(row[1].compactions), 'r'),
+    Column('COMPACTIONS', lambda row: row[1].compactions, 'r'),
 )
-_TOTALS = {
-    'RocksDB uptime': 'uptime_s',
-    'Writes stalled for': 'stalled_s',
-    'Memtables': 'memtable_bytes',
-    'Block cache': 'block_cache_bytes',
-    'Flushes wrote': 'totals.flush_write_bytes',
-    'Compaction read': 'totals.compact_read_bytes',
-    'Compaction wrote': 'totals.compact_write_bytes',
-    'WAL': 'totals.wal_bytes',
-}
+_SINCE_START = """\
+RocksDB uptime: {uptime_s}
+Writes stalled for: {stalled_s}
+Memtables: {memtable_bytes}
+Block cache: {block_cache_bytes}"""
+_TOTALS = """\
+Flushes wrote: {flush_write_bytes}
+Compaction: read {compact_read_bytes}, wrote {compact_write_bytes}
+WAL: {wal_bytes}"""
 
 
 def _deep(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
     """``sharded``: whether there are more column families than "default"; None if unknown."""
     stats, families = look.stats, look.stats.column_families
-    used = [f for f in families if f.files or f.stalls or f.compaction_write_bytes]
+    stalls = (f'{f.name}: {sum(f.stalls.values())}' for f in families if any(f.stalls.values()))
     levels = ((f.name, level) for f in families for level in f.levels if level.files)
-    known = (path for path in _TOTALS.items() if stats.totals or '.' not in path[1])
     return sections(
-        fields(*((label, shown(stats, path)) for label, path in known)),
+        fields(
+            *described(_SINCE_START, stats),
+            *(described(_TOTALS, stats.totals) if stats.totals else ()),
+            ('Stalls', ', '.join(stalls) or None),
+        ),
         joined(*map(paragraph, _remarks(look, sharded=sharded))),
-        table(_FAMILIES, used) if families else 'RocksDB reports no column families.',
-        table(_LEVELS, levels),
+        table(_LEVELS, levels) or 'RocksDB reports no levels with files.',
     )
 
 

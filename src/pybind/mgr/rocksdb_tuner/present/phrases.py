@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional, Union
 
-from ..advise.records import Decision, Finding, OsdFacts, Severity
+from ..advise.records import Decision, Finding, OsdFacts, OsdOptions, Severity
 from ..judge.records import SoakPlan
 from ..lsm.records import Estimate
 from ..notes import OsdId
-from ..observe.signals import Signals
-from ..operations.compaction.records import CampaignState
-from ..operations.history import TrackRecord
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState, batches
 from ..options.grammar import OptionDifference
-from ..plan.batches import LEAST_FILLS
 from ..plan.records import Purpose
 from ..snapshot import Mode
-from ..units import (
-    UNKNOWN,
-    format_bytes,
-    format_bytes_rate,
-    format_count,
-    format_count_rate,
-    format_duration,
-    format_ids,
-    format_ms,
-    format_percent,
-    format_plural,
-)
+from ..units import UNKNOWN, format_duration, format_ids, format_percent
 from ..workload.records import Workload, WorkloadClass
-from .layout import Column, joined, paragraph, shell_command, table
+from .layout import Column, in_unit, joined, paragraph, table
 
 #: The prefix of all commands.
 COMMAND = 'ceph rocksdb-tuner'
-#: For an OSD without samples.
-NO_SIGNALS = Signals(osd_id=-1)
 #: Options that do not match any known profile.
 UNNAMED_OPTIONS = 'yours'
 #: Marks options that change with a restart; `pending_note` explains it.
@@ -53,15 +36,6 @@ _PHASES_OF_FINISHED_OSDS = frozenset({Phase.DONE, Phase.ROLLED_BACK})
 PURPOSES = {
     Purpose.GAIN: 'gain: the canary must improve',
     Purpose.SAFETY: 'safety: the canary must not regress',
-}
-#: By unit; a value with any other unit is printed as is.
-_FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
-    'bytes': format_bytes,
-    'bytes/s': format_bytes_rate,
-    'ms': format_ms,
-    's': format_duration,
-    'ratio': format_percent,
-    'operations/s': format_count_rate,
 }
 
 
@@ -79,10 +53,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class OptionsInUse:
-    """Running options of the OSDs of a group.
-
-    OSDs whose options are not known are in none of them.
-    """
+    """Running options of the OSDs of a group."""
 
     variants: Annotated[
         tuple[Variant, ...],
@@ -159,9 +130,15 @@ def ids_if_short(ids: Sequence[int]) -> str:
 
 def pending_note(osd_ids: Sequence[int]) -> str:
     """The meaning of PENDING_MARK; empty if no restart is pending."""
-    if not osd_ids:
-        return ''
-    return paragraph(f'{PENDING_MARK} different options after a restart of {osd_names(osd_ids)}')
+    note = f'{PENDING_MARK} different options after a restart of {osd_names(osd_ids)}'
+    return paragraph(note) if osd_ids else ''
+
+
+def options_name(of: Union[OsdOptions, Variant]) -> str:
+    """Options from other sources than the release's default have the name of their profile."""
+    if of.profile is None:
+        return UNNAMED_OPTIONS
+    return 'default' if of.source == 'default' else of.profile
 
 
 def options_or_empty(options: str) -> str:
@@ -185,46 +162,18 @@ def decision_text(decision: Decision, title: str) -> str:
     return joined(title, *(paragraph(text, 11, f'  {label}:') for label, text in shown if text))
 
 
-def workload_cells(found: Optional[Workload]) -> tuple[str, str]:
-    """Class and confidence."""
+def workload_text(found: Optional[Workload]) -> str:
+    """ "rbd-small-write (92%)" """
     if found is None or found.workload_class is WorkloadClass.UNKNOWN:
-        return WorkloadClass.UNKNOWN.value, UNKNOWN
-    return found.workload_class.value, format_percent(found.confidence)
-
-
-def workload_text(found: Optional[Workload], form: str = '{}, confidence {}') -> str:
-    workload_class, confidence = workload_cells(found)
-    return workload_class if confidence == UNKNOWN else form.format(workload_class, confidence)
+        return WorkloadClass.UNKNOWN.value
+    return f'{found.workload_class.value} ({format_percent(found.confidence)})'
 
 
 def measured_value(signal: str, value: object, unit: str, window_s: Optional[float]) -> str:
     """A piece of evidence: "kv_sync_busy 97% over 60s"."""
-    text = f'{signal} {_number(value, "" if unit == signal else unit)}'
+    unit = '' if unit == signal else unit
+    text = f'{signal} {in_unit(value, unit.replace("/s", "_per_s"), unit)}'
     return text if window_s is None else f'{text} over {format_duration(window_s)}'
-
-
-def _number(value: object, unit: str) -> str:
-    if value is None:
-        return UNKNOWN
-    if isinstance(value, bool):
-        return 'yes' if value else 'no'
-    if not isinstance(value, (int, float)):
-        return str(value)
-    formatter = _FORMATS.get(unit)
-    return formatter(value) if formatter else f'{format_count(value)} {unit}'.rstrip()
-
-
-def finding_text(finding: Finding) -> str:
-    """In the form of `ceph health detail`."""
-    evidence = [measured_value(*one) for one in finding.evidence]
-    return joined(
-        paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding)),
-        *(paragraph(text, 16, '    evidence:') for text in evidence),
-        paragraph(finding.remedy, 16, '    remedy:'),
-        *(shell_command(c) for c in finding.commands if c not in finding.remedy),
-        paragraph(finding.do_not, 16, '    do not:') if finding.do_not else '',
-        paragraph(finding.source, 16, '    source:'),
-    )
 
 
 def changes_table(changes: Sequence[OptionDifference], before: str, after: str) -> str:
@@ -249,53 +198,9 @@ def times_of(soak: SoakPlan, judged: bool = True) -> str:
     return f'{least} to {format_duration(max(soak.least_s, soak.most_s))}' if judged else least
 
 
-def flushes_in(soak: SoakPlan, fill_s: Optional[float]) -> str:
-    """The number of memtable flushes in the minimum soak time; empty if unknown."""
-    if fill_s is None:
-        return ''
-    fewer = soak.least_s < LEAST_FILLS * fill_s
-    count = f'soak_max allows fewer than {LEAST_FILLS}' if fewer else f'at least {LEAST_FILLS}'
-    return f' ({count} memtable flushes; memtables take {format_duration(fill_s)} to fill)'
-
-
-def phase_of(state: Union[RolloutState, CampaignState]) -> str:
-    """The phase, with the stage of a waiting operation and the outcome of an ended one."""
-    phase = state.phase.value
-    if state.paused_reason is not None:
-        return f'{phase} (in {state.stage.value})'
-    if state.outcome is not None and state.outcome.value != phase:
-        return f'{phase} ({state.outcome.value})'
-    return phase
-
-
 def osds_finished(state: RolloutState) -> int:
     """The number of OSDs that a rollout or rollback has finished."""
     return sum(len(b.osds) for b in batches(state) if b.phase in _PHASES_OF_FINISHED_OSDS)
-
-
-def progress_of(state: RolloutState) -> str:
-    """The number of finished OSDs."""
-    total = format_plural(len(state.osds), 'OSD')
-    # The table of OSDs shows the progress of an ended rollout.
-    return total if state.ended else f'{osds_finished(state)} of {total} finished'
-
-
-def track_record_line(record: TrackRecord) -> str:
-    """The accuracy of predictions in a sentence."""
-    if not record.compared:
-        after = f' after {format_plural(record.changes, "change")}' if record.changes else ''
-        return f'no predictions compared with measurements yet{after}'
-    score, naive, missed = record.interval_score, record.naive_interval_score, record.not_compared
-    return joined(
-        f'{record.right} of {format_plural(record.compared, "prediction")} right',
-        f'{record.direction} in direction only' if record.direction else '',
-        f'{record.wrong} wrong' if record.wrong else '',
-        ''
-        if score is None or naive is None
-        else f'interval score {score:.0f}, compared with {naive:.0f} for a forecast of no change',
-        f'{format_plural(missed, "change")} without a comparison' if missed else '',
-        by=', ',
-    )
 
 
 def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str]) -> str:
@@ -304,7 +209,3 @@ def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str])
         return UNKNOWN
     low, value, high = form(found.low), form(found.value), form(found.high)
     return value if low == high == value else f'{value} ({low} to {high})'
-
-
-def objects_written_to(found: Estimate) -> str:
-    return f'{estimated(found, format_count)}, estimated from writes'

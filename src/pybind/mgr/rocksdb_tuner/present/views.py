@@ -1,4 +1,4 @@
-"""What the commands answer: the record of each answer, how it is made, and its table.
+"""What the commands answer: the record of each answer, how it is made, and its plain text.
 
 The published schemas, the types of the dashboard's tab and the REST API's documentation follow from
 `VIEWS`.
@@ -20,8 +20,8 @@ from ..notes import Picked
 from ..operations.compaction.plan import CampaignPlan
 from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.verdict import BadQuestionError, Verdict
-from . import advice, experiment, model, operations, options, osd, status
-from .layout import harmless
+from . import advice, experiment, operations, options, osd, status
+from .layout import harmless, outline
 from .phrases import COMMAND
 from .to_json import to_json
 
@@ -43,72 +43,57 @@ class View(NamedTuple):
     kind: Any
     #: Makes the answer; None: the subject is the answer.
     answer: Optional[Callable[[Any], Any]] = None
-    #: Of the subject; None: JSON only.
-    table: Optional[Callable[..., str]] = None
+    #: The plain text of the subject, or the names that an outline of the answer has; None: JSON.
+    plain: Union[Callable[..., str], tuple[str, ...], None] = None
     #: The command or request that it answers; empty: the command that its schema is named by.
     title: str = ''
     #: For a list or an optional answer; a record has its own.
     description: str = ''
-    #: Whether the dashboard's tab reads it.
-    in_tab: bool = False
 
 
 _PROFILE = Picked(
     *('name', 'title', 'options', 'release_defaults', 'workloads', 'superseded', 'source'),
     *('own', 'own_releases'),
 )
+_SITUATION = ('osd', 'release', 'rocksdb_version')
+_OPTION = Union[OptionInfo, RelatedOption]
 #: By the name of their schema.
 VIEWS = {
-    'status': View(status.Status, status.status_of, status.status, in_tab=True),
-    'mode': View(status.ModeInForce, status.mode_of, status.mode),
+    'status': View(status.Status, status.status_of, status.status),
+    'mode': View(status.ModeInForce, status.ModeInForce, status.mode),
     'doctor': View(tuple[DoctorCheck, ...], None, status.doctor, description='One row per check.'),
     'report': View(status.Report),
-    'offline': View(
-        status.Overview,
-        status.overview_of,
-        title='python3 -m rocksdb_tuner.offline PATH --format json',
-    ),
     'osd': View(tuple[osd.OsdRow, ...], osd.rows_of, osd.osds, description='One row per OSD.'),
     'osd-detail': View(osd.OsdDetail, None, osd.osd, f'{COMMAND} osd <id>'),
     'workload': View(osd.Workloads, osd.workloads_of, osd.workload),
-    'osd-map': View(
-        osd.OsdMap, osd.osd_map_of, title='The map of all OSDs in the Ceph Dashboard', in_tab=True
-    ),
+    'osd-map': View(osd.OsdMap, osd.osd_map_of, title='The map of all OSDs in the Ceph Dashboard'),
     'trend': View(
         tuple[osd.Trend, ...],
         title='Time series of OSDs or of a device class over the last hours',
         description='One series each; empty before the first sample. Every list has as many items '
         'as time_s; null: unknown at that time. For a class: the median over its OSDs for times, '
         'shares and ratios, the mean for all others.',
-        in_tab=True,
     ),
-    'growth': View(osd.Growth, title='Growth of the DB of an OSD on its device', in_tab=True),
+    'growth': View(osd.Growth, title='Growth of the DB of an OSD on its device'),
     'findings': View(
-        tuple[Finding, ...],
-        advice.findings_of,
-        advice.findings,
-        description='Worst first.',
-        in_tab=True,
+        tuple[Finding, ...], advice.findings_of, advice.findings, description='Worst first.'
     ),
-    'finding': View(tuple[Finding, ...], None, advice.finding, f'{COMMAND} findings <id>'),
     'recommend': View(
         tuple[advice.Recommendation, ...],
         advice.recommendations_of,
         advice.recommend,
         description='Empty if no change is recommended.',
-        in_tab=True,
     ),
     'recommend-detail': View(
-        advice.RecommendationInFull, None, advice.show, f'{COMMAND} recommend <id>', in_tab=True
+        advice.RecommendationInFull, advice.in_full, advice.show, f'{COMMAND} recommend <id>'
     ),
     'recommend-all': View(
         tuple[advice.Considered, ...],
         advice.considered_of,
         advice.candidates,
         f'{COMMAND} recommend --all',
-        in_tab=True,
     ),
-    'plan': View(advice.Plan, None, advice.plan, f'{COMMAND} apply <id> --dry-run', in_tab=True),
+    'plan': View(advice.Plan, None, advice.plan, f'{COMMAND} apply <id> --dry-run'),
     'compact-plan': View(
         CampaignPlan,
         None,
@@ -120,7 +105,6 @@ VIEWS = {
         experiment.experiment_plan_of,
         experiment.experiment_plan,
         f'{COMMAND} experiment plan, and experiment start --dry-run',
-        in_tab=True,
     ),
     'operation': View(
         Optional[operations.Operation],
@@ -128,46 +112,67 @@ VIEWS = {
         operations.operation,
         f'{COMMAND} operation status, and the answer to whatever starts or controls one',
         'The operation under way, or the last one; null before the first.',
-        in_tab=True,
     ),
     'history': View(
         tuple[operations.Change, ...],
         operations.history_of,
         operations.history,
         description='Every change, oldest first.',
-        in_tab=True,
     ),
     'check': View(Verdict, None, options.check),
     'explain': View(
-        Union[OptionInfo, RelatedOption],
+        _OPTION,
         None,
-        options.explain,
+        (),
         f'{COMMAND} explain <option>',
         'An option of the string, or a related one of Ceph.',
     ),
     'explain-ls': View(
-        tuple[Union[OptionInfo, RelatedOption], ...],
-        None,
-        options.option_list,
-        f'{COMMAND} explain',
-        'One row per option.',
+        tuple[_OPTION, ...], None, options.option_list, f'{COMMAND} explain', 'One row per option.'
     ),
-    'model': View(model.Model, model.model_of, model.tree),
-    'profile-derive': View(model.Derived, model.derived_of, model.derivation),
+    'model': View(
+        options.Model,
+        options.model_of,
+        (
+            *(*_SITUATION, 'profile', 'write_amplification', 'space_amplification'),
+            *('kv_sync_time', 'dynamic_level_bytes', 'wal', 'memtables', 'levels', 'db_device'),
+            *('level0', 'column_families', 'assumptions'),
+        ),
+    ),
+    'profile-derive': View(
+        options.Derived,
+        options.derived_of,
+        (
+            *(*_SITUATION, 'options', 'equals', 'nearest', 'differences', 'choices'),
+            'assumptions',
+        ),
+    ),
     'profile-diff': View(Comparison, None, options.comparison),
     'profile-ls': View(
         tuple[Annotated[Profile, _PROFILE], ...],
         None,
         options.profile_list,
         description='Best-tested first.',
-        in_tab=True,
     ),
-    'profile-show': View(Profile, None, options.profile, f'{COMMAND} profile show <name>'),
+    'profile-show': View(
+        Profile,
+        None,
+        (
+            *('name', 'title', 'options', 'release_defaults', 'superseded', 'own_releases'),
+            *('source', 'cautions', 'hardware', 'suitability', 'evidence'),
+        ),
+        f'{COMMAND} profile show <name>',
+    ),
 }
+#: What the dashboard's tab reads.
+IN_TAB = (
+    *('status', 'osd-map', 'trend', 'growth', 'findings', 'recommend', 'recommend-detail'),
+    *('recommend-all', 'plan', 'experiment-plan', 'operation', 'history', 'profile-ls'),
+)
 
 
 def show(view: str, subject: Any, form: str = Format.JSON, **options: object) -> str:
-    """The text of an answer; ``options`` of its table.
+    """The text of an answer; ``options`` of its plain text.
 
     Raises BadQuestionError (EINVAL) for an unknown format.
     """
@@ -175,9 +180,11 @@ def show(view: str, subject: Any, form: str = Format.JSON, **options: object) ->
         raise BadQuestionError(
             errno.EINVAL, f'invalid format "{form}"; formats: {", ".join(FORMATS)}'
         )
-    kind, answer, table, *_ = VIEWS[view]
-    if form == Format.PLAIN and table is not None:
-        return harmless(table(subject, **options))
-    made = to_json(subject if answer is None else answer(subject), kind_of(kind))
+    kind, answer, plain, *_ = VIEWS[view]
+    if form == Format.PLAIN and plain is not None and not isinstance(plain, tuple):
+        return harmless(plain(subject, **options))
+    made: Any = to_json(subject if answer is None else answer(subject), kind_of(kind))
+    if form == Format.PLAIN and isinstance(plain, tuple):
+        return harmless(outline(made, plain))
     # NaN and infinity are not valid JSON; `to_json` removes them.
     return json.dumps(made, indent=4 if form == Format.JSON_PRETTY else None, allow_nan=False)

@@ -17,7 +17,6 @@ from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.mgr.records import Daemon
 from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry, commands
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.advice import in_full
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.present.layout import shell_command
 from rocksdb_tuner.shell import command, quoted
@@ -157,7 +156,7 @@ def answers(world: World) -> Iterable[Any]:
     for view in ('status', 'recommend', 'findings', 'recommend-all'):
         yield json.loads(views.show(view, snapshot))
     for advised in snapshot.recommendations:
-        yield json.loads(views.show('recommend-detail', in_full(advised, None)))
+        yield json.loads(views.show('recommend-detail', advised))
     yield json.loads(views.show('history', snapshot.history))
     yield dict(health_checks(snapshot))
 

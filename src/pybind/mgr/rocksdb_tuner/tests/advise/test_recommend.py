@@ -230,7 +230,7 @@ def test_recommendation_contains_the_request_of_dry_run_and_apply() -> None:
     """Made once: apply only adds the actor."""
     recommendation = only(on_pacific(RGW))
     assert recommendation.change is not None
-    assert plan_of(recommendation, SoakPlan()).steps.change is recommendation.change
+    assert plan_of(recommendation, SoakPlan()).change is recommendation.change
     sent = change_request(recommendation, 'operator')
     assert sent == replace(recommendation.change, actor='operator')
     assert (sent.order, sent.targets) == (recommendation.osds, recommendation.targets)

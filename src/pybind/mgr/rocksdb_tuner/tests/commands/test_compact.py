@@ -96,7 +96,6 @@ def test_dry_run_names_skipped_osds_closed_guards_and_missing_samples(module: Co
     assert 'no current sample of its DB use and size' in closed['DB use and size']
     assert 'no current sample of client writes on osd.2' in closed['client writes']
     plain = ask_plain(module, dry_run=True)
-    assert 'OSDs:      3 OSDs, one at a time; 1 of them skipped' in plain
     assert 'CLOSED    flags and health: flags set on the cluster: noout' in plain
     assert len(plain.splitlines()) <= 40
 
@@ -117,7 +116,7 @@ def ask_plain(module: Compacting, **arguments: Any) -> str:
 def test_plan_of_many_osds_fits_a_screen(module: Compacting) -> None:
     many = Compacting(60)
     plain = ask_plain(many, dry_run=True)
-    assert '50 more OSDs: use --format json' in plain
+    assert '... 50 more: --format json' in plain
     assert len(plain.splitlines()) <= 40
 
 

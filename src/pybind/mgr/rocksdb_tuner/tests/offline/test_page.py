@@ -16,7 +16,6 @@ from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import Judgement, judge
 from rocksdb_tuner.offline.page import page
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.advice import in_full
 
 from .test_same_answers import World, a_stale_string, without_reports
 
@@ -52,7 +51,7 @@ def test_page_answers_equal_those_of_the_commands(judgement: Judgement) -> None:
     assert found['/operation'] is None
     (recommendation,) = snapshot.recommendations
     full = found[f'/recommendation/{recommendation.recommendation_id}']
-    assert full == json.loads(views.show('recommend-detail', in_full(recommendation, None)))
+    assert full == json.loads(views.show('recommend-detail', recommendation))
     # Explained by the table of changed options.
     meanings = {option['option'] for option in found['/option']}
     assert {'write_buffer_size', 'max_write_buffer_number'} <= meanings

@@ -44,7 +44,7 @@ from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.plan.experiment_design import Refusal
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.advice import findings_named, in_full, plan_of
+from rocksdb_tuner.present.advice import findings_named, plan_of
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.present.operations import next_step
 from rocksdb_tuner.present.osd import detail_of
@@ -95,11 +95,11 @@ def finding(*findings: Finding) -> str:
     """In the list, and in full."""
     snapshot = replace(SMALL, findings=findings)
     found = findings_named(snapshot, findings[0].finding_id)
-    return f'{plain("findings", snapshot)}\n{plain("finding", found)}'
+    return f'{plain("findings", snapshot)}\n{plain("findings", found, whole=True)}'
 
 
 def recommended(advice: Recommendation) -> str:
-    return plain('recommend-detail', in_full(advice, None))
+    return plain('recommend-detail', advice)
 
 
 def planned(

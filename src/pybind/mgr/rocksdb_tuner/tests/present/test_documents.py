@@ -22,17 +22,15 @@ from rocksdb_tuner.advise.whatif.derive import derive
 from rocksdb_tuner.advise.whatif.overrides import Overrides
 from rocksdb_tuner.advise.whatif.situation import situation_without_osd
 from rocksdb_tuner.advise.whatif.tree import tree
-from rocksdb_tuner.collection.report import read_report, report
+from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.deep.reader import OsdDeepStats
 from rocksdb_tuner.doctor import examine
 from rocksdb_tuner.observe.kv_stats import parse_deep_stats
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, GrowthPoints, Trend
-from rocksdb_tuner.offline.cli import overview
-from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import find_option, judge
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.advice import findings_named, in_full, plan_of
+from rocksdb_tuner.present.advice import plan_of
 from rocksdb_tuner.present.osd import detail_of, facts_of, growth_of, trends_of, worst_osds
 from rocksdb_tuner.snapshot import Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
@@ -82,10 +80,6 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('osd', views.show('osd', worst_osds(snapshot))),
         ('workload', views.show('workload', snapshot)),
         ('findings', views.show('findings', snapshot)),
-        *(
-            ('finding', views.show('finding', findings_named(snapshot, found.finding_id)))
-            for found in snapshot.findings
-        ),
         ('recommend', views.show('recommend', snapshot)),
         ('recommend-all', views.show('recommend-all', snapshot)),
         ('operation', views.show('operation', snapshot)),
@@ -99,26 +93,17 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         for facts in snapshot.osds
     ]
     for recommendation in snapshot.recommendations:
-        answers.append(
-            (
-                'recommend-detail',
-                views.show('recommend-detail', in_full(recommendation, samples.SOAK)),
-            )
-        )
+        answers.append(('recommend-detail', views.show('recommend-detail', recommendation)))
         if recommendation.change is not None and recommendation.kind in EXECUTED:
             answers.append(('plan', views.show('plan', plan_of(recommendation, samples.SOAK))))
     for name, text in answers:
         yield name, json.loads(text)
 
 
-def written_by_the_module(name: str) -> str:
-    """A report, or what `offline` makes of it at once."""
+def report_document() -> str:
     world = World()
     world.run(30)
-    text = report(world.tuner.collection(), anonymous=False)
-    if name == 'report':
-        return text
-    return overview(judge_files(read_report(json.loads(text))).snapshot, 'json')
+    return report(world.tuner.collection(), anonymous=False)
 
 
 def growth_document() -> str:
@@ -133,8 +118,7 @@ def comparison_document() -> str:
 
 #: Documents not generated from a snapshot.
 OTHERS: dict[str, Callable[[], str]] = {
-    'report': lambda: written_by_the_module('report'),
-    'offline': lambda: written_by_the_module('offline'),
+    'report': report_document,
     'profile-ls': lambda: views.show('profile-ls', profiles()),
     'profile-show': lambda: views.show('profile-show', profiles()[0]),
     'profile-derive': lambda: views.show('profile-derive', derive(SITUATION)),

@@ -43,7 +43,7 @@ def test_missing_osd_is_answered_with_the_existing_ones() -> None:
 
 def test_missing_finding_is_answered_with_the_existing_ones() -> None:
     with pytest.raises(BadQuestionError) as refusal:
-        views.show('finding', findings_named(samples.small_cluster(), 'spill'), 'plain')
+        findings_named(samples.small_cluster(), 'spill')
     assert refusal.value.errno == errno.ENOENT
     assert str(refusal.value) == (
         'there is no finding "spill"; findings: different-options, spillover, unstartable-options'

@@ -13,7 +13,7 @@ from rocksdb_tuner.advise.profiles import Profile, profiles
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.doctor import examine
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.advice import findings_named, in_full, plan_of
+from rocksdb_tuner.present.advice import findings_named, plan_of
 from rocksdb_tuner.present.layout import WIDTH, clean, display_width, paragraph, shell_command
 from rocksdb_tuner.present.osd import detail_of, worst_osds
 from rocksdb_tuner.snapshot import Snapshot
@@ -29,7 +29,8 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield 'workload', views.show('workload', snapshot, 'plain')
     yield 'findings', views.show('findings', snapshot, 'plain')
     for found in snapshot.findings:
-        yield 'finding', views.show('finding', findings_named(snapshot, found.finding_id), 'plain')
+        one = findings_named(snapshot, found.finding_id)
+        yield 'finding', views.show('findings', one, 'plain', whole=True)
     yield 'recommend', views.show('recommend', snapshot, 'plain')
     yield 'recommend --all', views.show('recommend-all', snapshot, 'plain')
     yield 'operation', views.show('operation', snapshot, 'plain')
@@ -41,7 +42,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     for recommendation in snapshot.recommendations:
         yield (
             'recommend <id>',
-            views.show('recommend-detail', in_full(recommendation, samples.SOAK), 'plain'),
+            views.show('recommend-detail', recommendation, 'plain'),
         )
         if recommendation.change is not None:
             yield 'plan', views.show('plan', plan_of(recommendation, samples.SOAK), 'plain')

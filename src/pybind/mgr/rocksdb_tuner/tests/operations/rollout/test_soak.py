@@ -242,7 +242,7 @@ def test_days_between_baseline_and_change_hide_no_worsening(
     # It is measured again, and says so.
     began_s = run.cluster.now_s
     state = run.until(lambda state: 0 < state.baseline_s <= 30)
-    assert 'measuring the baseline of osd.0, 30s of 5m' in rollout_text(state)
+    assert 'the baseline of osd.0, after 30s of 5m' in rollout_text(state)
     run.until(lambda state: state.osds[0].step is not OsdStep.PENDING)
     assert run.cluster.now_s - began_s >= SOAK.least_s
     assert run.run_to_end().verdict is Verdict.WORSE

@@ -31,8 +31,6 @@ export interface Campaign {
   failure: string | null;
   /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
-  /** OSD that the campaign is waiting for, because it compacts or does not answer, and for how long; null: none. */
-  waits_for: string | null;
   /** Space used before compaction, over OSDs with both measurements. */
   used_before_bytes: number | null;
   /** Space used after compaction by the same OSDs. */
@@ -175,16 +173,6 @@ export interface Decision {
   next_command: string | null;
 }
 
-/** Why an arm ended before the experiment. */
-export interface DroppedArm {
-  /** The reason, as a phrase. */
-  reason: string;
-  /** Signals that got worse by more than their tolerance. */
-  signals: string[];
-  /** Number of measured blocks after the change until then. */
-  block: number;
-}
-
 /** A measurement behind a conclusion. */
 export interface Evidence {
   /** Name of the signal, or "pools" for the applications of the pools. */
@@ -253,20 +241,12 @@ export interface Experiment {
   arms: ExperimentArm[];
   /** Number of measured blocks. */
   blocks: number;
-  /** Best arm; null: none, or not yet. */
-  winner: string | null;
   /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data is inconclusive; null: not yet. */
   conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** Best arm; null: none, or not yet. */
+  winner: string | null;
   /** State or result, as a sentence. */
   summary: string;
-  /** Second best arm; null: none. */
-  runner_up: string | null;
-  /** The winner against the runner-up; null without either. */
-  lead: ExperimentEffect | null;
-  /** Upper bound of all differences; null: not bounded. */
-  within_percent: number | null;
-  /** Signals of the winner that may have got worse. */
-  unproven: string[];
 }
 
 /** An option string on some OSDs. */
@@ -282,43 +262,33 @@ export interface ExperimentArm {
   /** Verdict so far; null: none yet. */
   verdict: 'better' | 'same' | 'worse' | 'unclear' | 'failed' | null;
   /** Effect on each signal, the goal of the experiment first. */
-  effect: ExperimentEffect[];
-  /** null if it was not dropped. */
-  dropped: DroppedArm | null;
-}
-
-/** Effect of an arm on one signal, against unchanged OSDs. */
-export interface ExperimentEffect {
-  /** Name of the signal, as in knowledge/judged_signals.json. */
-  signal: string;
-  /** Effect; "unclear": too little data so far. */
-  effect: 'better' | 'same' | 'worse' | 'unclear';
-  /** Most likely change; negative is better. null: unknown. */
-  estimate_percent: number | null;
-  /** Lower end of the interval; null: unbounded. */
-  low_percent: number | null;
-  /** Upper end of the interval; null: unbounded. */
-  high_percent: number | null;
+  effect: SignalVerdict[];
+  /** Why it ended before the experiment, as a phrase; null if it did not. */
+  dropped: string | null;
 }
 
 /** Result of an experiment. */
 export interface ExperimentOutcome {
-  /** The judged signal that arms were expected to improve. */
+  /** The judged signal that arms are expected to improve. */
   signal: string;
-  /** Smaller differences counted as none. */
+  /** Smaller differences count as none. */
   min_effect_percent: number;
-  /** Result; null: it ended before. */
+  /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data is inconclusive; null: not yet. */
   conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
-  /** Best arm; null: none. */
+  /** Best arm; null: none, or not yet. */
   winner: string | null;
   /** The arms. */
-  arms: TriedOptions[];
+  arms: ExperimentArm[];
 }
 
-/** Preview of `experiment start`. */
+/** Preview of `experiment start`: an experiment without an id, times and a result. */
 export interface ExperimentPlan {
-  /** Always null: nothing was started. */
+  /** Id of the experiment, as in history. */
   id: string | null;
+  /** Start time. ISO 8601, UTC. */
+  started: string | null;
+  /** End time; null while it is under way. ISO 8601, UTC. */
+  ended: string | null;
   /** Always "planned". */
   phase: 'planned';
   /** Option strings to compare; without any effects. */
@@ -347,16 +317,12 @@ export interface ExperimentPlan {
   restarts: number | null;
   /** Blocks of the baseline, and as many after the change; null: no plan. */
   planned_blocks: number | null;
-  /** Always null. */
-  winner: string | null;
-  /** Always null. */
+  /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data is inconclusive; null: not yet. */
   conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** Best arm; null: none, or not yet. */
+  winner: string | null;
   /** The plan or the refusal, as a sentence. */
   summary: string;
-  /** Always null. */
-  started: string | null;
-  /** Always null. */
-  ended: string | null;
   /** null if the experiment is possible. */
   refusal: Refusal | null;
   /** Risks, in sentences. */
@@ -375,14 +341,6 @@ export interface FailureDomain {
   type: string;
   /** Name of the bucket, or of the OSD. */
   name: string;
-}
-
-/** An entry of the config store. */
-export interface FinalEntry {
-  /** Config mask of the entry. */
-  who: string;
-  /** Value of the entry; null: the entry is removed. */
-  value: string | null;
 }
 
 /** A condition that requires attention. */
@@ -458,7 +416,8 @@ export interface Group {
   osds: number[];
   /** Current bottleneck of the clients of the group. */
   limit: Limit;
-  workload: Pick<Workload, 'class' | 'confidence'>;
+  /** Workload of the clients. */
+  workload: Workload;
   /** Running options of the OSDs. */
   options: OptionsInUse;
 }
@@ -587,8 +546,6 @@ export interface OsdCompaction {
 
 /** Columnar map: every list and every index has as many items as osds. */
 export interface OsdMap {
-  /** Time of the data. ISO 8601, UTC. */
-  time: string | null;
   /** Ids of the OSDs. */
   osds: number[];
   /** Whether the OSD is up. */
@@ -601,8 +558,6 @@ export interface OsdMap {
   workloads: Named;
   /** Names of the running profiles. */
   profiles: Named;
-  /** Sources of the options. */
-  sources: Named;
   /** Whether a restart would apply the configured options. */
   pending_restart: (boolean | null)[];
   /** Mean duration of one round of the kv_sync thread. */
@@ -613,6 +568,20 @@ export interface OsdMap {
   db_used_ratio: (number | null)[];
   /** Whether a part of the DB is on the slow device. */
   spilled: (boolean | null)[];
+}
+
+/** Progress of one OSD, and the process it refers to. */
+export interface OsdProgress {
+  /** Id of the OSD. */
+  osd: number;
+  /** Current step. */
+  step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
+  /** Number of requested restarts. */
+  restarts_asked: number;
+  /** How often it went down again after coming up. */
+  flaps: number;
+  /** Why the rollout skips the OSD; null if it does not. */
+  left_reason: string | null;
 }
 
 /** Preview of `apply`. */
@@ -631,6 +600,8 @@ export interface Plan {
   commands: string[];
   /** The exact commands to restore the previous settings. */
   undo_commands: string[];
+  /** Id of the recommendation that it applies. */
+  recommendation: string;
   /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
   purpose: 'gain' | 'safety';
   /** OSDs in the order in which they would be changed, in batches of at most one failure domain, each with a soak before the next. */
@@ -641,14 +612,12 @@ export interface Plan {
   expected_duration_s: number;
   /** The same with the maximum soak time. */
   expected_duration_most_s: number;
+  /** Conditions that must hold before each restart. */
+  gates: string[];
   /** Canary: the OSD to change and judge first; null: no verdict. */
   canary: number | null;
   /** Ids of the control OSDs of the canary. */
   controls: number[];
-  /** Conditions that must hold before each restart. */
-  gates: string[];
-  /** Id of the recommendation. */
-  recommendation: string;
 }
 
 /** OSDs that are changed one by one, before the next batch. */
@@ -827,7 +796,7 @@ export interface Recommendation {
   candidates: Candidate[] | null;
 }
 
-/** A recommendation, with the plan to apply it. */
+/** A recommendation, with the options that it changes. */
 export interface RecommendationInFull {
   /** Id of the recommendation; stable as long as the advice is the same. */
   id: string;
@@ -865,14 +834,8 @@ export interface RecommendationInFull {
   prediction: Prediction[] | null;
   /** Option to change: the option string, or the annex that OSDs append to it. */
   option: string;
-  /** Target option string of each OSD. */
-  targets: Target[];
-  /** Entries of the config store at the end. */
-  final_entries: FinalEntry[];
   /** Changed options; null if one of the option strings cannot be parsed. */
   difference: OptionDifference[] | null;
-  /** Plan of the rollout; null if no rollout applies it. */
-  plan: Steps | null;
 }
 
 /** Why no experiment is possible, and the requirements. */
@@ -938,7 +901,7 @@ export interface Rollout {
   /** Soak time of the canary; most_s 0: no soak. */
   soak: Watch;
   /** Progress of each OSD. */
-  osds: RolloutOsd[];
+  osds: OsdProgress[];
 }
 
 /** A batch of OSDs, changed before the next batch. */
@@ -955,24 +918,6 @@ export interface RolloutBatch {
   verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
   /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
   judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
-}
-
-/** Progress of one OSD. */
-export interface RolloutOsd {
-  /** Id of the OSD. */
-  osd: number;
-  /** Current step. */
-  step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
-  /** Number of requested restarts. */
-  restarts_asked: number;
-  /** How often it went down again after coming up. */
-  flaps: number;
-  /** Why the rollout skips the OSD; null if it does not. */
-  left_reason: string | null;
-  /** Option string before the change. */
-  from: string | null;
-  /** Option string after the change. */
-  to: string | null;
 }
 
 /** Sampling of the OSDs. */
@@ -997,8 +942,8 @@ export interface SignalVerdict {
   signal: string;
   /** Effect; "unclear": too little data. */
   effect: 'better' | 'same' | 'worse' | 'unclear';
-  /** Change of the OSD relative to its controls; null: unknown. */
-  change_percent: number | null;
+  /** Most likely change relative to the controls; negative is better. null: unknown. */
+  estimate_percent: number | null;
   /** Lower end of the interval; null: unbounded. */
   low_percent: number | null;
   /** Upper end of the interval; null: unbounded. */
@@ -1059,26 +1004,6 @@ export interface Status {
   notices: string[];
 }
 
-/** The plan to apply a recommendation. */
-export interface Steps {
-  /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
-  purpose: 'gain' | 'safety';
-  /** OSDs in the order in which they would be changed, in batches of at most one failure domain, each with a soak before the next. */
-  batches: PlannedBatch[];
-  /** Soak time of the canary; most_s 0: no soak. */
-  soak: CanarySoak;
-  /** Minimum duration in seconds, without any waiting for gates. */
-  expected_duration_s: number;
-  /** The same with the maximum soak time. */
-  expected_duration_most_s: number;
-  /** Canary: the OSD to change and judge first; null: no verdict. */
-  canary: number | null;
-  /** Ids of the control OSDs of the canary. */
-  controls: number[];
-  /** Conditions that must hold before each restart. */
-  gates: string[];
-}
-
 /** Suitability of a profile for a workload and RocksDB versions (inclusive). */
 export interface SuitabilityRule {
   /** The workload. */
@@ -1089,16 +1014,6 @@ export interface SuitabilityRule {
   rocksdb_max: string | null;
   /** Reasons. */
   reasons: string[];
-}
-
-/** Target option string of an OSD. */
-export interface Target {
-  /** Id of the OSD. */
-  osd: number;
-  /** Option string after the change. */
-  options: string;
-  /** Failure domain of the OSD; null: unknown. */
-  failure_domain: FailureDomain | null;
 }
 
 /** Accuracy of the predictions for all ended changes. */
@@ -1151,22 +1066,6 @@ export interface Trend {
   db_used_bytes: (number | null)[];
 }
 
-/** One arm of an experiment. */
-export interface TriedOptions {
-  /** Name of the arm: the profile that it tried. */
-  name: string;
-  /** Option string of the arm. */
-  options: string;
-  /** Change of the signal against unchanged OSDs; null: unknown. */
-  change_percent: number | null;
-  /** Lower end of the interval; null: unbounded. */
-  low_percent: number | null;
-  /** Upper end of the interval; null: unbounded. */
-  high_percent: number | null;
-  /** Why it ended early; null if it did not. */
-  dropped: string | null;
-}
-
 /** Effect of an option string on one resource. */
 export interface Usage {
   /** The resource. */
@@ -1209,8 +1108,6 @@ export interface Watch {
   baseline_least_s: number | null;
   /** Elapsed soak time of the canary, without interruptions. */
   soaked_s: number | null;
-  /** Elapsed soak time of the current batch. */
-  batch_soaked_s: number | null;
   /** Ids of the control OSDs. */
   controls: number[];
 }

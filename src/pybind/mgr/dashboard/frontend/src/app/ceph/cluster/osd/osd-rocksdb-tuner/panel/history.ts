@@ -73,10 +73,13 @@ function experiment({ signal, conclusion, winner, arms }: ExperimentOutcome): Te
     ${table(
       'Arms',
       ['Arm', `Change in ${signalName(signal)}`, 'Dropped'],
-      arms.map((arm) => [
-        arm.name,
-        { shown: effect(arm.change_percent, arm.low_percent, arm.high_percent), by: arm.change_percent },
-        arm.dropped,
+      arms.map(({ name, effect: [goal], dropped }) => [
+        name,
+        {
+          shown: goal ? effect(goal.estimate_percent, goal.low_percent, goal.high_percent) : '–',
+          by: goal?.estimate_percent ?? null,
+        },
+        dropped,
       ]),
     )}`;
 }

@@ -252,7 +252,7 @@ function arms(of: Experiment): TemplateResult {
           shown: goal ? effect(goal.estimate_percent, goal.low_percent, goal.high_percent) : 'not measured yet',
           by: goal?.estimate_percent ?? null,
         },
-        dropped?.reason ?? null,
+        dropped,
         ...(underWay(of) ? [osds.length ? ids(osds) : null] : []),
       ]),
     )}

@@ -2,7 +2,7 @@
 
 import { html, nothing, TemplateResult } from 'lit';
 
-import type { ExperimentEffect, SignalVerdict } from './answers';
+import type { SignalVerdict } from './answers';
 import { duration, range, signalName, signedPercent } from './format';
 import type { Cell } from './table';
 
@@ -62,22 +62,19 @@ export function table(
 
 /** The judged signals of a change. */
 export function effects(
-  found: readonly (SignalVerdict | ExperimentEffect)[],
+  found: readonly SignalVerdict[],
   change = 'Change vs. controls',
 ): TemplateResult | typeof nothing {
   if (!found.length) return nothing;
   return table(
     'Signals',
     ['Signal', 'Effect', change, 'Interval'],
-    found.map((s) => {
-      const percent = 'change_percent' in s ? s.change_percent : s.estimate_percent;
-      return [
-        signalName(s.signal),
-        { shown: label(s.effect, STYLE[s.effect]), by: s.effect },
-        { shown: signedPercent(percent), by: percent },
-        range(s.low_percent, s.high_percent),
-      ];
-    }),
+    found.map((s) => [
+      signalName(s.signal),
+      { shown: label(s.effect, STYLE[s.effect]), by: s.effect },
+      { shown: signedPercent(s.estimate_percent), by: s.estimate_percent },
+      range(s.low_percent, s.high_percent),
+    ]),
   );
 }
 
