@@ -41,7 +41,7 @@ from .machine import (
     resumed,
     waits_for_operator,
 )
-from .measuring import CURRENT, Measuring, measured_osds, stored_experiment
+from .measuring import CURRENT, NOT_MEASURED, Measuring, measured_osds, stored_experiment
 from .records import ExperimentState, as_rollout
 
 log = logging.getLogger(__name__)
@@ -198,7 +198,9 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         return ExperimentMachine(replace(self._rollouts.machine, operation=self.KIND))
 
     def _observe(self, state: ExperimentState) -> View:
-        found = self._guard.value('comparing arms', lambda: self._measuring.found(state), (0, None))
+        found = self._guard.value(
+            'comparing arms', lambda: self._measuring.found(state), NOT_MEASURED
+        )
         leg = as_rollout(state)
         between = None if state.leg is not None else Needs()
         time = self._rollouts.time
