@@ -22,7 +22,7 @@ from ..judge.noise import (
     undisturbed,
 )
 from ..judge.records import Predicted
-from ..judge.signals import JudgedSignal, experiment_limits, judged_signals, objective_of
+from ..judge.signals import experiment_limits, judged_signals, objective_of
 from ..observe.load_history import LONGEST_S, KeptWork, Work
 from ..options.verdict import BadQuestionError
 from ..plan.batches import LEAST_FILLS
@@ -86,10 +86,24 @@ def plan_for(question: Question, grounds: Grounds) -> ExperimentPlan:
 
     Raises BadQuestionError: EINVAL and ENOENT for the request, EAGAIN for a short history.
     """
-    _refuse_bounds(question)
+    low, high = MIN_EFFECT_BOUNDS
+    if not low <= question.min_effect <= high:
+        raise _invalid(
+            f'--min-effect {format_percent(question.min_effect)} is out of range; allowed: '
+            f'{low:.0%} to {high:.0%}'
+        )
+    least_s, most_s = MAX_DURATION_BOUNDS_S
+    if not least_s <= question.max_duration_s <= most_s:
+        raise _invalid(
+            f'--max-duration {question.max_duration_s:g} is out of range; allowed: {least_s:g} to '
+            f'{most_s:g} seconds'
+        )
     group = _group(question.who, grounds.groups)
-    case, weighed = _case(group, grounds)
-    objective = _objective(question.signal, case)
+    known = Circumstances(grounds.osds, bars=grounds.bars, measured=grounds.measured)
+    case = group_case(group, known)
+    if isinstance(case, str):
+        raise _invalid(f'no experiment on {group.who}: {case}')
+    weighed, objective = weighing(case), _objective(question.signal, case)
     bounds = experiment_limits()
     most_arms = int(len(case.osds) * grounds.share) // bounds.least_arm_osds
     arms = (
@@ -101,12 +115,15 @@ def plan_for(question: Question, grounds: Grounds) -> ExperimentPlan:
     fills = [fill_s(case.running, arm.options, case.situation) for arm in arms]
     fill = max((f for f in fills if f is not None), default=None)
     kept = grounds.history([osd.info.osd_id for osd in case.osds])
+    # A multiple of the history's spacing; covers as many flushes as a canary's soak.
+    wanted_s = max(grounds.least_block_s, LEAST_FILLS * (fill or 0.0))
+    block_s = math.ceil(wanted_s / kept.spacing_s) * kept.spacing_s
     asked = ExperimentPlan(
         who=group.who,
         arms=arms,
         objective=objective,
         from_options=case.running,
-        block_s=_block_s(grounds.least_block_s, fill, kept.spacing_s),
+        block_s=block_s,
         min_effect=question.min_effect,
         max_duration_s=question.max_duration_s,
         share=grounds.share,
@@ -115,22 +132,31 @@ def plan_for(question: Question, grounds: Grounds) -> ExperimentPlan:
         workload=None if case.writer is None else case.writer.workload_class.value,
         hardware=_hardware(case),
     )
-    needed = [signal.name for signal in judged_signals() if _is_needed(signal, objective)]
+    # Harm to these must end an arm early; the others are bursty or rare events.
+    needed = [
+        signal.name
+        for signal in judged_signals()
+        if signal.name == objective or (signal.required and signal.kind != 'events')
+    ]
     # Neither is worth waiting for a history.
-    never = too_small(len(case.osds), asked) or _never_known(asked.block_s)
+    never = too_small(len(case.osds), asked) or _never_known(block_s)
     if never is not None:
         return replace(asked, refusal=never, unmeasured=tuple(needed))
-    blocks = _blocks(kept, asked.block_s, objective)
+    blocks = _blocks(kept, block_s, objective)
     noises = {name: noise for name in needed if (noise := measured_noise(name, blocks)) is not None}
     return plan_experiment(
         _similar_by(case, kept, noises.get(objective)),
         replace(
             asked,
-            history_s=len(blocks) * asked.block_s,
+            history_s=len(blocks) * block_s,
             unmeasured=tuple(name for name in needed if name not in noises),
         ),
         {name: noise.group for name, noise in noises.items()},
     )
+
+
+def _invalid(message: str) -> BadQuestionError:
+    return BadQuestionError(errno.EINVAL, message)
 
 
 def _hardware(case: Case) -> Optional[str]:
@@ -142,41 +168,16 @@ def _hardware(case: Case) -> Optional[str]:
     return case.storage.value + (f', DB device of {format_bytes(known[0])}' if known else '')
 
 
-def _refuse_bounds(question: Question) -> None:
-    low, high = MIN_EFFECT_BOUNDS
-    if not low <= question.min_effect <= high:
-        raise BadQuestionError(
-            errno.EINVAL,
-            f'--min-effect {format_percent(question.min_effect)} is out of range; allowed: '
-            f'{low:.0%} to {high:.0%}',
-        )
-    least_s, most_s = MAX_DURATION_BOUNDS_S
-    if not least_s <= question.max_duration_s <= most_s:
-        raise BadQuestionError(
-            errno.EINVAL,
-            f'--max-duration {question.max_duration_s:g} is out of range; allowed: {least_s:g} to '
-            f'{most_s:g} seconds',
-        )
-
-
 def _group(who: Optional[str], groups: Sequence[GroupFacts]) -> GroupFacts:
     known = {group.who: group for group in groups}
     names = ', '.join(known) or 'none yet'
     if who is None:
         if len(known) == 1:
             return groups[0]
-        raise BadQuestionError(errno.EINVAL, f'name a group with --who; groups: {names}')
+        raise _invalid(f'name a group with --who; groups: {names}')
     if who not in known:
         raise BadQuestionError(errno.ENOENT, f'no group "{who}"; groups: {names}')
     return known[who]
-
-
-def _case(group: GroupFacts, grounds: Grounds) -> tuple[Case, Weighing]:
-    known = Circumstances(grounds.osds, bars=grounds.bars, measured=grounds.measured)
-    case = group_case(group, known)
-    if isinstance(case, str):
-        raise BadQuestionError(errno.EINVAL, f'no experiment on {group.who}: {case}')
-    return case, weighing(case)
 
 
 def _objective(signal: Optional[str], case: Case) -> str:
@@ -186,21 +187,8 @@ def _objective(signal: Optional[str], case: Case) -> str:
         return found
     known = [judged.name for judged in judged_signals() if judged.kind != 'events']
     if signal not in known:
-        raise BadQuestionError(
-            errno.EINVAL, f'invalid --signal "{signal}"; signals: {", ".join(known)}'
-        )
+        raise _invalid(f'invalid --signal "{signal}"; signals: {", ".join(known)}')
     return signal
-
-
-def _is_needed(signal: JudgedSignal, objective: str) -> bool:
-    """Whether harm to this signal must end an arm early; the others are bursty or rare events."""
-    return signal.name == objective or (signal.required and signal.kind != 'events')
-
-
-def _block_s(least_s: float, fill: Optional[float], spacing_s: float) -> float:
-    """A multiple of the history's spacing; covers as many flushes as a canary's soak."""
-    wanted_s = max(least_s, LEAST_FILLS * (fill or 0.0))
-    return math.ceil(wanted_s / spacing_s) * spacing_s
 
 
 def _never_known(block_s: float) -> Optional[Refusal]:
@@ -227,8 +215,7 @@ def _blocks(kept: KeptWork, block_s: float, objective: str) -> tuple[Block, ...]
         (n for n in range(len(found), 0, -1) if undisturbed(found[-n:], [objective], n)), 0
     )
     if len(found) >= least and not known:
-        raise BadQuestionError(
-            errno.EINVAL,
+        raise _invalid(
             f'fewer than {LEAST_OSDS} OSDs of the group have enough client writes to measure '
             f'{objective}: an experiment needs a steady workload',
         )
@@ -264,12 +251,8 @@ def _similar_by(
 
 def _write_iops(kept: KeptWork, osd_id: int) -> Optional[float]:
     """Client writes per second over the whole history, not an instantaneous value."""
-    spans = zip(kept.times_s, kept.times_s[1:])
-    known = [
-        (work.writes, end_s - begin_s)
-        for work, (begin_s, end_s) in zip(kept.by_osd[osd_id], spans)
-        if work.writes is not None
-    ]
+    spans = zip(kept.by_osd[osd_id], kept.times_s, kept.times_s[1:])
+    known = [(w.writes, end_s - begin_s) for w, begin_s, end_s in spans if w.writes is not None]
     return sum(count for count, _ in known) / sum(s for _, s in known) if known else None
 
 
@@ -300,7 +283,7 @@ def _named_arms(
 ) -> tuple[Arm, ...]:
     """Profiles, or candidates of the choice, by name; raises BadQuestionError."""
     if len(names) > ARMS_MAX:
-        raise BadQuestionError(errno.EINVAL, f'{len(names)} arms are more than {ARMS_MAX}')
+        raise _invalid(f'{len(names)} arms are more than {ARMS_MAX}')
     known = {p.name: p.options for p in (*profiles(), *custom_profiles)}
     for candidate in weighed.weighed:
         known.setdefault(candidate.name, candidate.options)
@@ -314,7 +297,7 @@ def _named_arms(
             )
         problem = _unfit(case, known[name], found)
         if problem is not None:
-            raise BadQuestionError(errno.EINVAL, f'"{name}" cannot be an arm: {problem}')
+            raise _invalid(f'"{name}" cannot be an arm: {problem}')
         found.append(_tried(case, name, known[name], objective))
     return tuple(found)
 
@@ -327,8 +310,7 @@ def _best_arms(case: Case, objective: str, weighed: Weighing, count: int) -> tup
         if len(found) < count and _unfit(case, options, found) is None:
             found.append(_tried(case, candidate.name, options, objective))
     if not found:
-        raise BadQuestionError(
-            errno.EINVAL,
+        raise _invalid(
             f'no candidate for {case.group.who} is worth an experiment: "ceph rocksdb-tuner '
             'recommend --all" shows why; name profiles with --arms',
         )
@@ -340,15 +322,12 @@ def _best_first(weighed: Weighing, resource: Resource) -> list[Weighed]:
 
     Candidates with the same prediction count once: an experiment could not distinguish them.
     """
-    found = [
-        (ratio.value, number, w)
-        for number, w in enumerate(weighed.weighed)
-        for ratio in [w.of(resource)]
-        if ratio is not None and ratio.low <= 1 - weighed.bars.min_gain
-    ]
+    worth = 1 - weighed.bars.min_gain
+    ratios = [(ratio, w) for w in weighed.weighed if (ratio := w.of(resource)) is not None]
     distinct: dict[object, Weighed] = {}
-    for _, _, candidate in sorted(found, key=lambda one: one[:2]):
-        distinct.setdefault(candidate.usages, candidate)
+    for ratio, candidate in sorted(ratios, key=lambda one: one[0].value):
+        if ratio.low <= worth:
+            distinct.setdefault(candidate.usages, candidate)
     return list(distinct.values())
 
 

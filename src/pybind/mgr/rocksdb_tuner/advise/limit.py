@@ -110,31 +110,23 @@ def finding_of(limit: Limit) -> Optional[str]:
 
 def _relief(limit: Limit) -> Mapping[str, Optional[str]]:
     """Of the part, if it differs from the rest of the resource."""
-    known = loader.load('limits')['relief']
-    found: Mapping[str, Optional[str]] = known.get(limit.part) or known.get(
-        limit.resource.value, {}
-    )
-    return found
+    known: Mapping[Optional[str], Mapping[str, Optional[str]]] = loader.load('limits')['relief']
+    return known.get(limit.part) or known.get(limit.resource.value, {})
 
 
 def limited_by(limit: Limit) -> str:
     """What limits, which part of it takes the time, and what would relieve it; empty if unknown."""
     if limit.resource is Resource.UNKNOWN:
         return ''
-    nothing = limit.resource is Resource.NONE
+    nothing, cores = limit.resource is Resource.NONE, limit.resource is Resource.CORES
     name = 'none of the measured resources' if nothing else limit.resource.value
     part = '' if limit.part is None else f', mostly {limit.part}'
-    # A thread that waits for a core appears busy: of cores, it says nothing.
-    told = [
-        e.statement
-        for e in limit.evidence
-        if limit.resource is not Resource.CORES or e.signal != KV_SYNC_BUSY
-    ]
     relief = relief_of(limit)
     return ' '.join(
         (
             f'{name}{part} (confidence {format_percent(limit.confidence)}).',
-            *told,
+            # A thread that waits for a core appears busy: of cores, it says nothing.
+            *(e.statement for e in limit.evidence if not cores or e.signal != KV_SYNC_BUSY),
             *([] if relief is None else [f'Relieved by {relief}.']),
         )
     )

@@ -31,8 +31,7 @@ _WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding'
 _NUMBERS = re.compile(r'\[([\w ]+)\|([\w ]+)\]')
 
 
-@dataclass(frozen=True)
-class RunningString:
+class RunningString(NamedTuple):
     """An option string, and the OSDs of one release that run it."""
 
     text: str
@@ -58,8 +57,12 @@ class RunningString:
 
     @property
     def checked(self) -> Optional[CheckResult]:
-        """Result of the checks; None for an unknown RocksDB version."""
-        return check(self.text, self.release.rocksdb_version) if self.release else None
+        """Result of the checks; None if they refuse it, or for an unknown RocksDB version.
+
+        A running string that "would not start" is unknown to the catalog.
+        """
+        found = check(self.text, self.release.rocksdb_version) if self.release else None
+        return found if found is not None and found.accepted else None
 
 
 @dataclass(frozen=True)
@@ -83,16 +86,21 @@ class ClusterFacts:
     @cached_property
     def strings(self) -> tuple[RunningString, ...]:
         """The running strings; a cluster has a handful, each of which is checked once."""
-        groups: dict[tuple[object, ...], list[OsdFacts]] = {}
+        alike: dict[object, list[OsdFacts]] = {}
         for osd in self.osds:
             options, info = osd.options, osd.info
             if options is not None:
-                is_default = options.source == 'default' and not options.annex
-                key = (options.running, is_default, options.annex, info.version, info.release)
-                groups.setdefault(key, []).append(osd)
+                key = (options.running, options.source == 'default', options.annex)
+                alike.setdefault((*key, info.version, info.release), []).append(osd)
         return tuple(
-            RunningString(str(text), bool(is_default), release_of_osd(osds[0].info), tuple(osds))
-            for (text, is_default, *_), osds in groups.items()
+            RunningString(
+                options.running,
+                options.source == 'default' and not options.annex,
+                release_of_osd(osds[0].info),
+                tuple(osds),
+            )
+            for osds in alike.values()
+            if (options := osds[0].options)
         )
 
     @cached_property

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Optional
 
-from ...observe.details import Details
 from ...options.catalogue import NO_COMPRESSION
 from ...units import format_duration, format_span
 from ..facts import COMPACT_ON_DELETION, name_osds, release_of_osd
@@ -185,34 +184,17 @@ def write_stalls(osd: OsdFacts, at: At) -> Iterator[Case]:
         yield case(rank=times.stall_share)
 
 
-@each_osd('onode-cache-misses')
-def onode_cache_misses(osd: OsdFacts, at: At) -> Iterator[Case]:
-    """A low onode cache hit ratio in caches that cannot grow."""
-    details = osd.details
-    if details is not None:
-        hits, misses = details.onode_hits, details.onode_misses
-        yield from _missing(details, 'onode cache hits', hits, misses, details.window_s, at)
-
-
-@each_osd('kv-cache-misses')
-def kv_cache_misses(osd: OsdFacts, at: At) -> Iterator[Case]:
-    """The same for RocksDB's block cache, if its statistics are enabled."""
+@each_osd('onode-cache-misses', 'kv-cache-misses')
+def cache_misses(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """Few hits of caches that cannot grow: of onodes, or RocksDB's blocks if statistics are on."""
     details, times = osd.details, osd.rocksdb_times
-    if details is not None and times is not None:
-        hits, misses = times.cache_hits, times.cache_misses
-        yield from _missing(details, 'block cache hits', hits, misses, times.window_s, at)
-
-
-def _missing(
-    details: Details,
-    name: str,
-    hits: Optional[int],
-    misses: Optional[int],
-    window_s: Optional[float],
-    at: At,
-) -> Iterator[Case]:
-    """Few hits of an OSD that has used up its memory target; until then its caches grow."""
+    if details is None or (times is None and 'blocks' in at):
+        return
     mapped, target = details.memory_mapped_bytes, details.memory_target_bytes
+    name, found = 'onode cache hits', (details.onode_hits, details.onode_misses, details.window_s)
+    if times is not None and 'blocks' in at:
+        name, found = 'block cache hits', (times.cache_hits, times.cache_misses, times.window_s)
+    hits, misses, window_s = found
     if hits is None or misses is None or hits + misses < at['lookups'] or not (mapped and target):
         return
     share = hits / (hits + misses)

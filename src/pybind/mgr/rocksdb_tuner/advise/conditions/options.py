@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Mapping, Optional
+from typing import Optional
 
 from ...mgr.records import ConfigEntry, OsdInfo
 from ...options.advice import related_options_advice
@@ -85,28 +84,26 @@ def cache_ratios(osd: OsdFacts, _at: At) -> Iterator[Case]:
     """Configured cache ratios: an error if BlueStore rejects them."""
     settings = {n: s for n, s in (osd.settings or {}).items() if n in (*_RATIOS, _AUTOTUNE)}
     ratios = {name: settings[name] for name in _RATIOS if name in settings}
-    if ratios:
-        severity, variant = _judged({name: known.value for name, known in settings.items()})
-        first = next(iter(ratios.values()))
-        kv, meta = (settings.get(name, first).who or '<who>' for name in _RATIOS)
-        yield case(
-            *(FindingEvidence(n, _number(known.value), 'ratio') for n, known in ratios.items()),
-            group=tuple(sorted(settings.items())),
-            severity=severity,
-            variant=variant,
-            kv_who=kv,
-            meta_who=meta,
-        )
-
-
-def _judged(values: Mapping[str, str]) -> tuple[Severity, str]:
-    ratios = [_number(values[name]) if name in values else _RATIO for name in _RATIOS]
-    known = [ratio for ratio in ratios if isinstance(ratio, (int, float))]
+    if not ratios:
+        return
+    shown = {name: _number(known.value) for name, known in ratios.items()}
+    numbers = {**dict.fromkeys(_RATIOS, _RATIO), **shown}.values()
+    known = [number for number in numbers if isinstance(number, (int, float))]
+    severity, variant = Severity.INFO, 'initial'
     if any(ratio < 0 for ratio in known) or sum(known) > 1:
-        return Severity.ERROR, 'invalid'
-    if not is_enabled(values.get(_AUTOTUNE, 'true')):
-        return Severity.WARNING, 'fixed'
-    return Severity.INFO, 'initial'
+        severity, variant = Severity.ERROR, 'invalid'
+    elif _AUTOTUNE in settings and not is_enabled(settings[_AUTOTUNE].value):
+        severity, variant = Severity.WARNING, 'fixed'
+    first = next(iter(ratios.values()))
+    kv, meta = (ratios.get(name, first).who or '<who>' for name in _RATIOS)
+    yield case(
+        *(FindingEvidence(name, number, 'ratio') for name, number in shown.items()),
+        group=tuple(sorted(settings.items())),
+        severity=severity,
+        variant=variant,
+        kv_who=kv,
+        meta_who=meta,
+    )
 
 
 def _number(value: str) -> object:
@@ -129,9 +126,9 @@ def culprits(cluster: ClusterFacts, at: At) -> Iterator[Case]:
         at_start = cluster.next_starts.get(osd.info.osd_id)
         if at_start is None or at_start.starts is not starts:
             continue
-        runs = osd.options is not None and osd.options.running == at_start.next_start
         state = 'up' if osd.info.up else 'down'
         if starts is None:
+            runs = osd.options is not None and osd.options.running == at_start.next_start
             state = 'runs' if runs else 'unknown'
         for entry in at_start.culprits:
             found.setdefault((entry, at_start.next_start, state), []).append(osd.info.osd_id)
@@ -285,14 +282,13 @@ def _is_redundant(entry: ConfigEntry, entries: Sequence[ConfigEntry], osd: OsdFa
 def published(cluster: ClusterFacts, at: At) -> Iterator[Case]:
     """Known profiles in use, except for the default of the release."""
     using: dict[Profile, list[int]] = {}
-    for running in cluster.chosen_strings:
-        release = running.release
-        profile = recognize(running.text, release)
+    for text, _, release, osds in cluster.chosen_strings:
+        profile = recognize(text, release)
         if profile is None or bool(profile.superseded) is not ('superseded' in at):
             continue
-        default, version = release and release.default_options, release and release.rocksdb_version
-        if default is None or not same_meaning(running.text, default, version):
-            using.setdefault(profile, []).extend(running.ids)
+        default = release and release.default_options
+        if default is None or not same_meaning(text, default, release and release.rocksdb_version):
+            using.setdefault(profile, []).extend(osd.info.osd_id for osd in osds)
     for profile, ids in using.items():
         yield case(
             shown_string(profile.options),
@@ -303,41 +299,39 @@ def published(cluster: ClusterFacts, at: At) -> Iterator[Case]:
         )
 
 
-@of_cluster('dangerous-options')
-def dangerous_options(cluster: ClusterFacts, _at: At) -> Iterator[Case]:
-    """Errors of the checks in a running string."""
+@of_cluster('dangerous-options', 'unlimited-wal', 'too-many-compactions', 'options-without-effect')
+def with_problems(cluster: ClusterFacts, at: At) -> Iterator[Case]:
+    """Problems of this severity or by these rules; a superseded string is reported as a whole."""
     for running in cluster.chosen_strings:
-        problems = [p for p in _problems(running) if p.severity == 'error']
-        problems.sort(key=lambda p: p.rule != 'forbidden')
-        if problems:
-            forbidden = problems[0].rule == 'forbidden'
+        profile, severity = recognize(running.text, running.release), None
+        if 'rules' in at and profile and ('as_a_whole' in at or profile.superseded):
+            continue
+        known = running.checked.problems if running.checked else ()
+        found = [p for p in known if p.rule in at.get('rules', ())]
+        if 'severity' in at:
+            found = [p for p in known if p.severity in at['severity']]
+            found.sort(key=lambda p: p.rule != 'forbidden')
+            forbidden = any(p.rule == 'forbidden' for p in found)
             severity = Severity.ERROR if forbidden else Severity.WARNING
-            yield _of_problems(running, problems)._replace(severity=severity)
-
-
-@of_cluster('unlimited-wal', 'too-many-compactions', 'options-without-effect')
-def with_rules(cluster: ClusterFacts, at: At) -> Iterator[Case]:
-    """Problems by these rules; a superseded string may be reported as a whole."""
-    for running in cluster.chosen_strings:
-        profile = recognize(running.text, running.release)
-        if profile is None or not ('as_a_whole' in at or profile.superseded):
-            problems = [p for p in _problems(running) if p.rule in at['rules']]
-            if problems:
-                yield _of_problems(running, problems)
+        if found:
+            yield _of_problems(running, found)._replace(severity=severity)
 
 
 @of_cluster('periodic-rewrites')
 def periodic_rewrites(cluster: ClusterFacts, at: At) -> Iterator[Case]:
     """TTL or periodic compaction in addition to compaction on deletion."""
     for running in cluster.chosen_strings:
-        names = [p.option for p in _problems(running) if p.rule in at['rules'] and p.option]
-        if running.checked is not None and names:
-            seconds = {name: int(running.checked.effective[name]) for name in names}
+        checked = running.checked
+        if checked is None:
+            continue
+        names = [p.option for p in checked.problems if p.rule in at['rules'] and p.option]
+        seconds = {name: int(checked.effective[name]) for name in names}
+        if seconds:
             yield case(
                 *(FindingEvidence(name, value, 's') for name, value in seconds.items()),
                 osds=running.ids,
                 seconds=min(seconds.values()),
-                culprit=' and '.join(names),
+                culprit=' and '.join(seconds),
             )
 
 
@@ -345,14 +339,14 @@ def periodic_rewrites(cluster: ClusterFacts, at: At) -> Iterator[Case]:
 def unwise_options(cluster: ClusterFacts, at: At) -> Iterator[Case]:
     """All other warnings of `check`, with the hardware of the OSD."""
     for running in cluster.chosen_strings:
-        release, alone = running.release, running.checked
-        if release is None or alone is None or not alone.accepted:
+        text, _, release, osds = running
+        if release is None or running.checked is None:
             continue
         # A published string is reported as a whole, except for problems with this hardware.
-        known = alone.problems if recognize(running.text, release) else ()
+        known = running.checked.problems if recognize(text, release) else ()
         by_problems: dict[tuple[Problem, ...], list[OsdFacts]] = {}
-        for osd in running.osds:
-            result = check(running.text, release.rocksdb_version, hardware_of_osd(osd))
+        for osd in osds:
+            result = check(text, release.rocksdb_version, hardware_of_osd(osd))
             problems = tuple(
                 p
                 for p in result.problems
@@ -360,14 +354,8 @@ def unwise_options(cluster: ClusterFacts, at: At) -> Iterator[Case]:
             )
             if problems:
                 by_problems.setdefault(problems, []).append(osd)
-        for problems, osds in by_problems.items():
-            yield _of_problems(replace(running, osds=tuple(osds)), problems)
-
-
-def _problems(running: RunningString) -> Sequence[Problem]:
-    # A running string that "would not start" is unknown to the catalog.
-    checked = running.checked
-    return checked.problems if checked is not None and checked.accepted else ()
+        for problems, alike in by_problems.items():
+            yield _of_problems(running._replace(osds=tuple(alike)), problems)
 
 
 def _of_problems(running: RunningString, problems: Sequence[Problem]) -> Case:
@@ -386,41 +374,28 @@ def _of_problems(running: RunningString, problems: Sequence[Problem]) -> Case:
     )
 
 
-@of_cluster('memtables-exceed-memory')
-def memtables_exceed_memory(cluster: ClusterFacts, at: At) -> Iterator[Case]:
-    """Memtables of a configured string that may exceed their share of osd_memory_target."""
-    for running in cluster.chosen_strings:
-        yield from merged(
-            _memtables(osd, bound)
-            for osd, bound, left in _with_memory(running)
-            if bound > max(at['share_of_target'] * left, DEFAULT_BOUND_BYTES)
-        )
+@of_cluster('memtables-exceed-memory', 'memory-target-small')
+def memtables(cluster: ClusterFacts, at: At) -> Iterator[Case]:
+    """Memtables of a configured string, or of any default, that osd_memory_target has no room for.
 
-
-@of_cluster('memory-target-small')
-def memory_target_small(cluster: ClusterFacts, _at: At) -> Iterator[Case]:
-    """An osd_memory_target that is too small for the memtables of any default."""
-    return merged(
-        _memtables(osd, bound)._replace(rank=-left)
-        for running in cluster.strings
-        for osd, bound, left in _with_memory(running)
-        if left < bound <= DEFAULT_BOUND_BYTES
-    )
-
-
-def _memtables(osd: OsdFacts, bound: int) -> Case:
-    return case(FindingEvidence('memtables', bound, 'bytes'), osd=osd)
-
-
-def _with_memory(running: RunningString) -> Iterator[tuple[OsdFacts, int, int]]:
-    """OSDs with the bound of their memtables, and what osd_memory_target leaves for them."""
-    checked = running.checked
-    if checked is None or not checked.accepted:
-        return
-    one = full_bytes(checked.effective)
-    for osd in running.osds:
-        target = osd.details.memory_target_bytes if osd.details else None
-        if target is not None:
+    A configured string may have their share of it.
+    """
+    share, small = at.get('share_of_target'), []
+    for running in cluster.strings:
+        if running.checked is None or (running.is_default and share is not None):
+            continue
+        options, exceeding = running.checked.effective, []
+        for osd in running.osds:
+            target = osd.details.memory_target_bytes if osd.details else None
             number = 1 if osd.sharded is False else DEFAULT_FAMILIES
-            bound = bound_bytes(checked.effective, number * one, number)
-            yield osd, bound, left_of_target(target)
+            bound = bound_bytes(options, number * full_bytes(options), number)
+            left = 0 if target is None else left_of_target(target)
+            evidence = FindingEvidence('memtables', bound, 'bytes')
+            if target is None:
+                continue
+            if share is not None and bound > max(share * left, DEFAULT_BOUND_BYTES):
+                exceeding.append(case(evidence, osd=osd))
+            if share is None and left < bound <= DEFAULT_BOUND_BYTES:
+                small.append(case(evidence, osd=osd, rank=-left))
+        yield from merged(exceeding)
+    yield from merged(small)
