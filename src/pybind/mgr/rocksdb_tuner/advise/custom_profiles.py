@@ -163,16 +163,8 @@ class CustomProfiles:
             raise BadQuestionError(
                 errno.ENOSPC, f'there are {PROFILES_MAX} profiles already; remove one first'
             )
-        document = _Document(
-            own.name,
-            own.title,
-            own.options,
-            own.own_releases,
-            own.source,
-            own.cautions,
-            own.provenance,
-        )
-        self._stored(KEY + own.name).save(document)
+        values = {name: getattr(own, name) for name in _NAMES if name != 'releases'}
+        self._stored(KEY + own.name).save(_Document(releases=own.own_releases, **values))
         return own
 
     def remember(self, own: Profile) -> None:

@@ -66,12 +66,11 @@ def osd_options(
 
     ``entries``: config store entries of OPTION and ANNEX. ``running``: the OSD's report of both.
     """
-    release = release_of_osd(osd)
-    main, annex = running[OPTION], running[ANNEX]
-    text = in_force(main.value, annex.value)
-    configured = next_start(osd, entries, running)
+    release, main, annex = release_of_osd(osd), running[OPTION], running[ANNEX]
+    text, configured = in_force(main.value, annex.value), next_start(osd, entries, running)
     version = release.rocksdb_version if release else None
     profile = recognize(text, release)
+    own, by_entry = (_only_entry(name, osd, entries) for name in (OPTION, ANNEX))
     return OsdOptions(
         **vars(configured),
         osd_id=osd.osd_id,
@@ -83,11 +82,10 @@ def osd_options(
         overruled=main.beats_config_store,
         annex=annex.value,
         profile=profile.name if profile else None,
-        own_entry_only=(own := _only_entry(OPTION, osd, entries)) is not None
-        and is_own_entry(own.who),
-        annex_by_entry_only=(only := _only_entry(ANNEX, osd, entries)) is not None
+        own_entry_only=own is not None and is_own_entry(own.who),
+        annex_by_entry_only=by_entry is not None
         and not annex.beats_config_store
-        and only.value == annex.value,
+        and by_entry.value == annex.value,
     )
 
 
@@ -104,15 +102,12 @@ def next_start(
     accepted, culprits = _accepted(osd, found), []
     if accepted is not True:
         # A running option from ceph.conf or the like is no entry's.
-        removable = [e for e in (annex, main) if e and not _overruled(e.name, running)]
-        alone = (
-            e
-            for e in removable
-            if _accepted(osd, _configured(osd, [o for o in entries if o is not e], running))
-            is not accepted
-        )
-        first = next(alone, None)
-        culprits = removable if first is None else [first]
+        culprits = [e for e in (annex, main) if e and not _overruled(e.name, running)]
+        for entry in culprits:
+            without = _configured(osd, [o for o in entries if o is not entry], running)
+            if _accepted(osd, without) is not accepted:
+                culprits = [entry]
+                break
     return NextStart(
         next_start=in_force(*found) if found else None,
         next_annex=found[1] if found else '',
@@ -152,18 +147,17 @@ def _configured(
     osd: OsdInfo, entries: Sequence[ConfigEntry], running: Mapping[str, RunningOption]
 ) -> Optional[tuple[str, str]]:
     """Option string and annex of the next start; None: unknown."""
-    release = release_of_osd(osd)
-    defaults = {OPTION: release.default_options if release else None, ANNEX: ''}
-    values: list[Optional[str]] = []
-    for name, default in defaults.items():
+    release, values = release_of_osd(osd), []
+    for name, default in ((OPTION, release.default_options if release else None), (ANNEX, '')):
         entry, shown = _deciding(name, osd, entries), running.get(name)
-        if _overruled(name, running) or (entry is None and shown and shown.source == 'default'):
+        value = entry.value if entry else default
+        if shown and (_overruled(name, running) or (entry is None and shown.source == 'default')):
             # The OSD's own default; the monitor may run another release.
-            values.append(running[name].value)
-        else:
-            values.append(entry.value if entry else default)
-    main, annex = values
-    return None if main is None or annex is None else (main, annex)
+            value = shown.value
+        if value is None:
+            return None
+        values.append(value)
+    return values[0], values[1]
 
 
 def _accepted(osd: OsdInfo, strings: Optional[tuple[str, str]]) -> Optional[bool]:

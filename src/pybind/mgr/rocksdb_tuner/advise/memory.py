@@ -12,7 +12,7 @@ from typing import NamedTuple, Optional
 
 from ..plan.records import Purpose
 from ..workload.classify import writer_of
-from ..workload.pressure import KV_SYNC_BUSY, PRESSURE
+from ..workload.pressure import KV_SYNC_BUSY, PRESSURE, measured
 from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
 from .case import MIN_CONFIDENCE
 from .decision import wait_for
@@ -25,6 +25,9 @@ _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClas
 STEADY_S = 30.0
 #: A choice that never stays the same is shown as often.
 LONGEST_WAIT_S = 300.0
+#: A shorter workload is no reason to restart OSDs: the startup of a gateway looks like bucket index
+#: work for half a minute.
+LASTING_S = 30.0
 
 
 class _Choice(NamedTuple):
@@ -55,6 +58,7 @@ class SteadyChoice:
             return found
         running = found.weighing.weighed[0].options
         # The winner of an experiment is recommended whatever the model prefers
+        others = tuple(r for r in found.recommendations if not _is_for_gain(r))
         options = next((r.options_to for r in found.recommendations if _is_for_gain(r)), None)
         choice = self._by_group.get(found.who)
         if choice is None or choice.running != running:
@@ -64,31 +68,22 @@ class SteadyChoice:
         new = 0 <= now_s - choice.since_s < STEADY_S
         waits = new and 0 <= now_s - choice.shown_s < LONGEST_WAIT_S
         self._by_group[found.who] = choice if waits else choice._replace(shown_s=now_s)
-        return _without_gain(found) if waits else found
+        # Only "nothing to change" names a limit; any other decision has a reason of its own
+        decided = options is None and (bool(others) or found.conclusion.limit is None)
+        if not waits or decided:
+            return found
+        wait = wait_for(
+            found.who,
+            'the figures of the candidates still change',
+            'The model preferred other options a moment ago; a recommendation has to last.',
+            'ceph rocksdb-tuner recommend --all',
+        )
+        return replace(found, conclusion=wait, recommendations=others)
 
 
 def _is_for_gain(recommendation: Recommendation) -> bool:
     change = recommendation.change
     return change is not None and change.purpose is Purpose.GAIN
-
-
-def _without_gain(found: Assessment) -> Assessment:
-    others = tuple(r for r in found.recommendations if not _is_for_gain(r))
-    # Only "nothing to change" names a limit; any other decision has a reason of its own
-    if others == found.recommendations and (others or found.conclusion.limit is None):
-        return found
-    wait = wait_for(
-        found.who,
-        'the figures of the candidates still change',
-        'The model preferred other options a moment ago; a recommendation has to last.',
-        'ceph rocksdb-tuner recommend --all',
-    )
-    return replace(found, conclusion=wait, recommendations=others)
-
-
-#: A shorter workload is no reason to restart OSDs: the startup of a gateway looks like bucket index
-#: work for half a minute.
-LASTING_S = 30.0
 
 
 class WorkloadMemory:
@@ -117,56 +112,45 @@ class WorkloadMemory:
             for device_class, workload in recognition.per_group.items()
         }
 
-    def _recall(
-        self, device_class: str, workload: Workload, now_s: float, memory_s: float
-    ) -> Workload:
-        who = _who(workload)
-        since_s, known = self._present.get(device_class, (now_s, None))
+    def _recall(self, group: str, workload: Workload, now_s: float, memory_s: float) -> Workload:
+        who, confidence = _writer(workload)
+        since_s, known = self._present.get(group, (now_s, None))
         if known is not who:
             since_s = now_s
-        self._present[device_class] = (since_s, who)
-        writer = writer_of(workload)
+        self._present[group] = (since_s, who)
         writes = who not in NO_ADVICE_FOR | _NO_WRITES
-        confidence = workload.confidence if writer is None else writer.confidence
-        remembered = self._last.get(device_class)
+        remembered = self._last.get(group)
         if writes and now_s - since_s >= LASTING_S:
             if confidence >= MIN_CONFIDENCE:
-                workload = self._at_its_busiest(device_class, who, workload, now_s, memory_s)
-                self._last[device_class] = (now_s, workload)
+                workload = self._at_its_busiest(group, who, workload, now_s - memory_s, now_s)
+                self._last[group] = (now_s, workload)
                 return workload
             # A workload that ends or briefly loses confidence stays until another one lasts.
-            if remembered is None or _who(remembered[1]) is not who:
+            if remembered is None or _writer(remembered[1])[0] is not who:
                 return workload
         if remembered and (writes or who in _NO_WRITES) and now_s - remembered[0] <= memory_s:
             return remembered[1]
-        if writes:
-            return Workload(WorkloadClass.UNKNOWN, 0.0, workload.evidence)
-        return workload
+        return Workload(WorkloadClass.UNKNOWN, 0.0, workload.evidence) if writes else workload
 
     def _at_its_busiest(
-        self,
-        device_class: str,
-        who: WorkloadClass,
-        workload: Workload,
-        now_s: float,
-        memory_s: float,
+        self, group: str, who: WorkloadClass, workload: Workload, oldest_s: float, now_s: float
     ) -> Workload:
         now = tuple(e for e in workload.evidence if e.signal in PRESSURE)
-        known = self._busiest.get(device_class)
-        if known and known[1] is who and now_s - known[0] <= memory_s and _busy(known[2], now):
+        time_s, known, before = self._busiest.get(group, (now_s, None, ()))
+        busy, was = (measured(workload._replace(evidence=e), KV_SYNC_BUSY) for e in (now, before))
+        if (
+            known is who
+            and time_s >= oldest_s
+            and (busy is None or (was and was.value > busy.value))
+        ):
             others = tuple(e for e in workload.evidence if e.signal not in PRESSURE)
-            return workload._replace(evidence=(*others, *known[2]))
+            return workload._replace(evidence=(*others, *before))
         if now:
-            self._busiest[device_class] = (now_s, who, now)
+            self._busiest[group] = (now_s, who, now)
         return workload
 
 
-def _who(workload: Workload) -> WorkloadClass:
-    writer = writer_of(workload)
-    return workload.workload_class if writer is None else writer.workload_class
-
-
-def _busy(before: tuple[Evidence, ...], now: tuple[Evidence, ...]) -> bool:
-    """Whether the threads were busier before."""
-    busy_now = next((e.value for e in now if e.signal == KV_SYNC_BUSY), None)
-    return busy_now is None or any(e.signal == KV_SYNC_BUSY and e.value > busy_now for e in before)
+def _writer(workload: Workload) -> tuple[WorkloadClass, float]:
+    """The kind of writes if it is known, or else the workload, with its confidence."""
+    found = writer_of(workload) or workload
+    return found.workload_class, found.confidence

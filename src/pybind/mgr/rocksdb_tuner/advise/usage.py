@@ -10,11 +10,12 @@ from typing import Annotated, NamedTuple, Optional
 
 from ..lsm.calibration import calibration
 from ..lsm.cpu import cpu_change, kv_sync_change
+from ..lsm.model import amplification_of
 from ..lsm.records import Estimate, TreeModel
 from ..workload.records import numbers
 from .records import Resource
 from .whatif.situation import Assumptions, Situation
-from .whatif.tree import amplification_in, model_in, packed, packing_in
+from .whatif.tree import model_in, packed, packing_in
 
 #: Half-width of an 80% interval in standard deviations.
 _END = NormalDist().inv_cdf(0.9)
@@ -166,16 +167,17 @@ def _written(
     if situation.load.data_bytes is None:
         # The model's assumption would differ between two option strings.
         return None
-    writes = [(before.amplification.write, after.amplification.write)]
+    pairs = [(before.amplification, after.amplification)]
     for asked in situation.interval_ends:
-        packed_there = packed(options_from, options_to, asked)
-        old, new = amplification_in(asked, options_from), amplification_in(packed_there, options_to)
-        writes.append((old.write, new.write))
-    ratios = []
-    for before_write, after_write in writes:
-        if before_write is None or after_write is None:
-            return None
-        ratios.append(after_write.value / before_write.value)
+        new = packed(options_from, options_to, asked).tree_inputs(options_to)
+        pairs.append((amplification_of(asked.tree_inputs(options_from)), amplification_of(new)))
+    ratios = [
+        new.write.value / old.write.value
+        for old, new in pairs
+        if old.write is not None and new.write is not None
+    ]
+    if len(ratios) < len(pairs):
+        return None
     quantity = calibration().quantities['write_amplification_change']
     low, high = quantity.around(min(ratios)).low, quantity.around(max(ratios)).high
     return Estimate(low, ratios[0], high)

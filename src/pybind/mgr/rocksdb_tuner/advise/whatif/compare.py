@@ -92,19 +92,13 @@ def sides(
         chosen = named or releases_to_judge(None, running)[-1]
         return side(name, chosen), side(other, chosen), chosen
     if other is not None or osd_id is None:
-        raise BadQuestionError(
-            errno.EINVAL, 'name either a second profile, or an OSD with --osd, to compare with'
-        )
+        raise _invalid('name either a second profile, or an OSD with --osd, to compare with')
     facts = osd_by_id(osds, osd_id)
     if facts.options is None:
-        raise BadQuestionError(
-            errno.EINVAL, f'the running options of osd.{osd_id} are not known yet'
-        )
+        raise _invalid(f'the running options of osd.{osd_id} are not known yet')
     of_osd = named or release_of_osd(facts.info)
     if of_osd is None:
-        raise BadQuestionError(
-            errno.EINVAL, f'osd.{osd_id} runs an unknown release: name one with --release'
-        )
+        raise _invalid(f'osd.{osd_id} runs an unknown release: name one with --release')
     to = side(name, of_osd)
     to = replace(to, options=in_force(to.options, facts.options.kept_annex))
     return Side(f'osd.{osd_id}', facts.options.running), to, of_osd
@@ -115,50 +109,44 @@ def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison
 
     Raises BadQuestionError (EINVAL) for a string that cannot be parsed.
     """
-    version = release.rocksdb_version
-    written = [_parsed(side, version) for side in (side_from, side_to)]
-    results = [judge(s.options, (release,)).worst.result for s in (side_from, side_to)]
+    both = (side_from, side_to)
+    written = [_parsed(side, release.rocksdb_version) for side in both]
+    plain_from, plain_to = (normalize(options) for options in written)
+    results = [judge(side.options, (release,)).worst.result for side in both]
     before, after = (result.effective for result in results)
     names = {difference.option for difference in diff(*written)}
     if before and after:
         known = before.keys() | after.keys()
         # Different spellings of the same effective value are no difference.
-        same = {name for name in names & known if before.get(name) == after.get(name)}
-        names = (names - same) | {name for name in known if before.get(name) != after.get(name)}
-
-    def named(accepted: Optional[bool]) -> tuple[str, ...]:
-        pairs = zip((side_from, side_to), results)
-        return tuple(side.name for side, result in pairs if result.accepted is accepted)
-
-    plain_from, plain_to = (normalize(options) for options in written)
-    return Comparison(
-        release,
-        side_from,
-        side_to,
-        tuple(
-            OptionChange(
-                option=name,
-                written_from=written[0].get(name),
-                written_to=written[1].get(name),
-                effective_from=before.get(name),
-                effective_to=after.get(name),
-                follows=plain_from.get(name) == plain_to.get(name),
-                info=catalogue().options.get(name.partition('.')[0]),
-            )
-            for name in sorted(names)
-        ),
-        refused=named(False),
-        not_judged=named(None),
+        names = names - known | {name for name in known if before.get(name) != after.get(name)}
+    refused, not_judged = (
+        tuple(side.name for side, result in zip(both, results) if result.accepted is accepted)
+        for accepted in (False, None)
     )
+    changes = tuple(
+        OptionChange(
+            option=name,
+            written_from=written[0].get(name),
+            written_to=written[1].get(name),
+            effective_from=before.get(name),
+            effective_to=after.get(name),
+            follows=plain_from.get(name) == plain_to.get(name),
+            info=catalogue().options.get(name.partition('.')[0]),
+        )
+        for name in sorted(names)
+    )
+    return Comparison(release, side_from, side_to, changes, refused, not_judged)
 
 
 def _parsed(side: Side, version: str) -> OptionSet:
     try:
         return as_read_by(parse(side.options), version)
     except OptionSyntaxError as error:
-        raise BadQuestionError(
-            errno.EINVAL, f'{side.name}: Ceph refuses the string: {error}'
-        ) from None
+        raise _invalid(f'{side.name}: Ceph refuses the string: {error}') from None
+
+
+def _invalid(message: str) -> BadQuestionError:
+    return BadQuestionError(errno.EINVAL, message)
 
 
 def subjects(
@@ -186,9 +174,8 @@ def subjects(
         planned = _by_release_and_annex(chosen, wanted, overrides)
         return planned or (Subject(wanted, hardware=hardware_of_osd(None, overrides)),)
     if osd_id is not None or device_class is not None:
-        raise BadQuestionError(
-            errno.EINVAL,
-            'these OSDs run a release that is unknown to this module: name one with --release',
+        raise _invalid(
+            'these OSDs run a release that is unknown to this module: name one with --release'
         )
     return tuple(
         Subject(r, hardware=hardware_of_osd(None, overrides)) for r in releases_to_judge(None, ())
@@ -199,7 +186,7 @@ def _chosen(
     osds: Sequence[OsdFacts], osd_id: Optional[int], device_class: Optional[str]
 ) -> Sequence[OsdFacts]:
     if osd_id is not None and device_class is not None:
-        raise BadQuestionError(errno.EINVAL, 'name an OSD or a device class, not both')
+        raise _invalid('name an OSD or a device class, not both')
     if osd_id is not None:
         return [osd_by_id(osds, osd_id)]
     chosen = [f for f in osds if device_class in (None, f.info.device_class)]

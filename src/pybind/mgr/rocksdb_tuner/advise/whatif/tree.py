@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Annotated, Optional
 
 from ...lsm.levels import NotModeledError, options_of
-from ...lsm.model import amplification_of, model, packing
-from ...lsm.records import Amplification, Estimate, TreeModel
+from ...lsm.model import model, packing
+from ...lsm.records import Estimate, TreeModel
 from ...notes import InPlace
 from ...options.releases import KnownRelease
 from ...options.syntax import format, in_force, parse  # noqa: A004
@@ -89,11 +89,6 @@ def model_in(situation: Situation, options: str) -> TreeModel:
     return model(situation.tree_inputs(options))
 
 
-def amplification_in(situation: Situation, options: str) -> Amplification:
-    """The amplification of `model_in` alone."""
-    return amplification_of(situation.tree_inputs(options))
-
-
 @lru_cache(maxsize=512)
 def packing_in(situation: Situation, options_from: str, options_to: str) -> Optional[float]:
     """`lsm.model.packing` for a situation; raises the same."""
@@ -106,8 +101,7 @@ def packed(options_from: str, options_to: str, situation: Situation) -> Situatio
 
     Raises the same as `model`.
     """
-    load = situation.load
-    ratio = packing_in(situation, options_from, options_to)
+    ratio, load = packing_in(situation, options_from, options_to), situation.load
     if ratio is None or load.data_bytes is None:
         return situation
     return replace(situation, load=replace(load, data_bytes=load.data_bytes * ratio))
@@ -155,10 +149,8 @@ class Modeled:
 def modeled(facts: OsdFacts) -> Optional[Modeled]:
     """None if options or workload have no model, or the database size is unknown."""
     release = release_of_osd(facts.info)
-    if release is None or facts.options is None:
-        return None
-    situation = situation_of_osd(facts, release)
-    if situation.load.data_bytes is None:
+    situation = None if release is None else situation_of_osd(facts, release)
+    if situation is None or facts.options is None or situation.load.data_bytes is None:
         return None
     try:
         write = model_in(situation, facts.options.running).amplification.write
