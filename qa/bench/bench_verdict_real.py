@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """How often the verdict is wrong on real OSDs: independent trials, recorded before they are judged.
 
-`bench_verdict_real.py qa/bench/recordings/verdict-windows/*` judges all of them. Blocks are built
-and judged by the module's own code, as in a rollout, evaluated at every block.
+`verdict_record.py` records the trials; `bench_verdict_real.py FOLDER/*` judges all of them. Blocks
+are built and judged by the module's own code, as in a rollout, evaluated at every block.
 
 A trial ends with a verdict (pass, better, fail) or without one (inconclusive, no data). Without one
 a rollout neither goes on nor back but waits for the operator, so each share is of all trials.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,26 +23,21 @@ from typing import Any, Optional
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybind/mgr')]
 
+from verdict_record import Recorded, after_s, before_s, read  # noqa: E402
 from verdict_shares import mean, share  # noqa: E402
 
-from rocksdb_tuner.judge.evidence import Block, Evidence, measured  # noqa: E402
+from rocksdb_tuner.judge.evidence import Block, Evidence  # noqa: E402 - after the path to it
 from rocksdb_tuner.judge.records import (  # noqa: E402
     SoakPlan,
     Verdict,
     ends_with,
-    least_soak_s,
     planned_block_s,
 )
 from rocksdb_tuner.judge.signals import limits  # noqa: E402
 from rocksdb_tuner.judge.verdict import in_words, judge  # noqa: E402
-from rocksdb_tuner.observe.sample import Sample, names_for, take_sample  # noqa: E402
-from rocksdb_tuner.observe.window import window  # noqa: E402
 from rocksdb_tuner.operations.rollout.recording import Part, Recorder  # noqa: E402
-from rocksdb_tuner.tests.judge.simulated import OneReport  # noqa: E402
-from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file  # noqa: E402
 
 SIGNALS = ('op_w_latency_ms', 'kv_sync_ms_per_txn')
-Samples = Mapping[int, Optional[Sample]]
 #: What happens to the canary of a trial.
 KINDS = ('slower', 'unchanged')
 #: The kind of the trials of each claim, and with which outcomes they are counted.
@@ -53,50 +47,6 @@ CLAIMS: Mapping[str, tuple[str, frozenset[str]]] = {
     'missed': ('slower', frozenset({'pass', 'better'})),
     'caught': ('slower', frozenset({'fail'})),
 }
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """The samples the module would have taken, every ten seconds, and the window's document."""
-
-    looks: Sequence[tuple[float, Samples]]
-    document: Mapping[str, Any]
-
-    def between(self, begin_s: float, end_s: float) -> Iterator[tuple[float, Samples]]:
-        return (look for look in self.looks if begin_s <= look[0] <= end_s)
-
-    def mean(self, osd: int, begin_s: float, end_s: float, signal: str) -> Optional[float]:
-        """One signal of one OSD in all of that time."""
-        known = [s for _, at in self.between(begin_s, end_s) if (s := at[osd]) is not None]
-        span = window(known[0], known[-1]) if len(known) > 1 else None
-        value: Optional[float] = getattr(measured(span, None, 1), signal)
-        return value
-
-
-def read(path: Path) -> Recorded:
-    recording = load_file(path)
-    names = names_for(recording.release)
-    newest: dict[int, Optional[Sample]] = dict.fromkeys(r.osd_id for r in recording.reports)
-    looks: list[tuple[float, Samples]] = []
-    now_s = recording.reports[0].time_s
-    for report in recording.reports:
-        while report.time_s > now_s:
-            looks.append((now_s, dict(newest)))
-            now_s += SAMPLE_INTERVAL_S
-        sample = take_sample(OneReport(report), report.osd_id, report.nonce, names, report.time_s)
-        newest[report.osd_id] = sample or newest[report.osd_id]
-    looks.append((now_s, newest))
-    return Recorded(looks, json.loads(lzma.decompress(path.read_bytes())))
-
-
-def before_s(plan: SoakPlan) -> float:
-    """So long that all blocks of the time before are complete, whenever it begins."""
-    return least_soak_s(plan) + 2 * SAMPLE_INTERVAL_S
-
-
-def after_s(plan: SoakPlan) -> float:
-    """So long that all blocks of the longest soak are complete, whenever it begins."""
-    return limits().warm_up_s + plan.most_s + 2 * SAMPLE_INTERVAL_S
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from verdict_record import Recorded, read, windows
 
-from bench_verdict_real import CHECKOUT, Recorded, judged, read
+from bench_verdict_real import CHECKOUT, judged
+from harness.trial_windows import draw
+
+SOAK_S = (480.0, 480.0)
 
 
 @pytest.fixture(scope='module')
@@ -31,3 +36,14 @@ def test_slower_canaries_fail_and_no_unchanged_one_does(recorded: Recorded) -> N
 def test_window_counts_once(recorded: Recorded) -> None:
     with pytest.raises(ValueError, match='a window is given twice'):
         judged([recorded, recorded])
+
+
+def test_interrupted_recording_is_continued(tmp_path: Path) -> None:
+    first, second = windows(tmp_path, 2, 8, SOAK_S)
+    assert (first.number, second.number) == (0, 1)
+    assert first.groups == draw(8, 0)
+    (tmp_path / 'verdict-window-00.json.xz').touch()
+    (again,) = windows(tmp_path, 1, 8, SOAK_S)
+    assert again == second
+    (tmp_path / 'verdict-window-07.json.xz').touch()
+    assert [window.number for window in windows(tmp_path, 2, 8, SOAK_S)] == [8, 9]

@@ -28,7 +28,7 @@ ROOTS = (
 )
 #: Files of the harness that use the module's names of counters. The others run clusters of any
 #: release, independent of the module.
-WITH_THE_MODULE = frozenset({'record'})
+WITH_THE_MODULE = frozenset({'record', 'trial_windows'})
 
 
 def _files() -> Iterator[Path]:
@@ -111,7 +111,7 @@ def test_imports_are_found_under_any_name() -> None:
     imports = {
         'tests/test_harness_procs.py': 'harness/procs.py',
         'harness/cluster.py': 'harness/boot.py',
-        'bench/bench_verdict_real.py': 'bench/verdict_shares.py',
+        'bench/verdict_record.py': 'harness/trial_windows.py',
         'browser/test_tab.py': 'tests/integration/sample_answers.py',
         'harness/clients/s3_client.py': 'harness/clients/client_outcome.py',
         'cluster': 'harness/cli.py',
