@@ -29,7 +29,7 @@ def run_workload(cluster: Cluster, name: str, seconds: int, *options: str) -> su
     )
 
 
-def ended(client: subprocess.Popen[str], within_s: float = 120) -> Any:
+def ended(client: subprocess.Popen[str], within_s: float = 300) -> Any:
     """The result reported by a client; the client must have succeeded."""
     output, _ = client.communicate(timeout=within_s)
     assert client.returncode == 0
