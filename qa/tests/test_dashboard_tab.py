@@ -10,7 +10,6 @@ from typing import Any
 import cherrypy
 import pytest
 from dashboard import mgr
-from dashboard.controllers import BaseController
 from dashboard.controllers import _rocksdb_tuner_tab as tab
 from dashboard.controllers._rocksdb_tuner import RocksDBTunerStatus
 
@@ -43,14 +42,6 @@ def ask(asked: Any) -> list[Any]:
     """The callback for the end of the answer to a request."""
     tab.RocksDBTunerPage().filter_request_before_handler(asked)
     return [point for point, _ in asked.attached]
-
-
-@pytest.mark.parametrize('path', ['', '/', '/index.html'])
-def test_page_is_sent_in_full_with_the_script(path: str) -> None:
-    asked = request(path)
-    assert ask(asked) == ['before_finalize']
-    # A cached page, or a part of one, has no script.
-    assert asked.headers == {'Accept': 'text/html'}
 
 
 @pytest.mark.parametrize(
@@ -109,46 +100,6 @@ def test_answer_that_is_not_the_page_is_unchanged(status: object) -> None:
 
 def test_non_html_is_unchanged() -> None:
     assert finished(200, b'{}')['body'] == b'{}'
-
-
-def test_script_is_served_as_bytes_with_its_type() -> None:
-    assert tab.RocksDBTunerTab().script() == [b'let a;']
-    assert cherrypy.response.headers['Content-Type'].startswith('application/javascript')
-
-
-def test_tab_is_shown_only_if_the_module_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mgr, 'answer', lambda *_: {'retval': 0})
-    assert RocksDBTunerStatus().status()['available'] is True
-    monkeypatch.setattr(mgr, 'answer', None)
-    assert RocksDBTunerStatus().status()['available'] is False
-
-
-@pytest.mark.parametrize(
-    ('permissions', 'may_change'),
-    [
-        (set(), False),
-        ({('osd', 'update')}, False),
-        ({('config-opt', 'update')}, False),
-        ({('osd', 'update'), ('config-opt', 'update')}, True),
-    ],
-)
-def test_tab_gets_the_permissions_of_its_user(
-    monkeypatch: pytest.MonkeyPatch, permissions: set[tuple[str, str]], may_change: bool
-) -> None:
-    monkeypatch.setattr(mgr, 'answer', lambda *_: {'retval': 0})
-    monkeypatch.setattr(BaseController, 'permissions', permissions)
-    assert RocksDBTunerStatus().status()['may_change'] is may_change
-
-
-def test_missing_place_for_the_tab_is_reported_to_the_module(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    reported: list[Any] = []
-    monkeypatch.setattr(mgr, 'answer', lambda *asked: reported.append(asked))
-    tab.RocksDBTunerTabPlace().unplaced()
-    assert reported == [('rocksdb_tuner', 'tab_has_no_place')]
-    monkeypatch.setattr(mgr, 'answer', None)
-    tab.RocksDBTunerTabPlace().unplaced()
 
 
 def test_read_only_user_cannot_change_the_status() -> None:

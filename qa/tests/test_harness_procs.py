@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import client_procs, procs
+from harness import client_procs
 from harness.client_procs import MARK, find_clients, stop_clients
 from harness.layout import QA
-from harness.procs import DaemonProcess, find_daemons, inspect, stop
+from harness.procs import find_daemons, inspect, stop
 
 # Python takes the text after -c as its program, so this process looks like `ceph-osd -i 0` with a
 # configuration file of that name, and each text makes a cluster of its own
@@ -52,16 +52,6 @@ def test_finds_only_daemons_of_this_cluster(conf: str) -> None:
     with daemon(conf) as ours, daemon(conf + ' another') as theirs:
         assert [(d.name, d.pid) for d in find_daemons(conf)] == [('osd.0', ours.pid)]
         assert inspect(theirs.pid, conf) is None
-
-
-def test_daemon_that_forks_during_the_scan_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One scan may be too early for the child and too late for the parent."""
-    other, child = DaemonProcess('mon.a', 1, 1), DaemonProcess('mgr.x', 3, 3)
-    looks = iter([[other], [other, child], [other, child], []])
-    monkeypatch.setattr(procs, '_look', lambda _conf: next(looks))
-    assert find_daemons('/c/ceph.conf') == [other, child]
 
 
 @pytest.mark.integration
@@ -154,14 +144,6 @@ def test_client_ignoring_sigterm_is_killed_with_its_children(tmp_path: Path) -> 
         assert find_clients(str(tmp_path / 'c'), FSID) == []
 
 
-def test_clients_started_during_shutdown_are_ended_too(tmp_path: Path) -> None:
-    """A process that starts another one on a signal does not escape."""
-    script = 'trap "setsid sleep 120 & exit" TERM; echo ready; while :; do sleep 0.1; done'
-    with client(script=script):
-        assert stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=5) == []
-        assert find_clients(str(tmp_path / 'c'), FSID) == []
-
-
 def test_own_process_and_ancestors_are_not_ended(tmp_path: Path) -> None:
     """`qa/cluster exec -- sh`, and in that `qa/cluster down`."""
     script = (
@@ -177,15 +159,6 @@ def test_own_process_and_ancestors_are_not_ended(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.stdout == '0\nalive\n', done.stderr
-
-
-def test_shell_in_the_folder_of_the_conf_is_no_client(tmp_path: Path) -> None:
-    """A process without Ceph's library is not connected: it may be an editor."""
-    conf = tmp_path / 'ceph.conf'
-    conf.touch()
-    script = f'cd {tmp_path}; echo ready; sleep 120; :'
-    with client('', script, CEPH_CONF=str(conf)):
-        assert find_clients(str(conf), FSID) == []
 
 
 def test_manually_started_client_is_found_by_library_and_conf(

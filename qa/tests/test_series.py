@@ -91,45 +91,6 @@ def test_a_file_that_no_patch_wants_is_an_error(tmp_path: Path) -> None:
         cut(tmp_path, ['src/other.txt'], [Patch('all', ('',))])
 
 
-def test_tests_and_data_come_with_what_they_test(tmp_path: Path) -> None:
-    files = {
-        'units.py': '',
-        'low/__init__.py': '',
-        'low/part.py': 'from ..units import a\n',
-        'low/table.json': '{}',
-        'high/__init__.py': '',
-        'high/part.py': 'from ..low.part import a\n',
-        'module.py': 'from .high import part\n',
-        '__init__.py': 'from .module import Module\n',
-        'tests/__init__.py': '',
-        'tests/low/__init__.py': '',
-        'tests/low/test_part.py': 'from rocksdb_tuner.low.part import a\n',
-        'tests/low/test_more.py': 'from ...high import part\n',
-        'tests/high/__init__.py': '',
-        'tests/high/conftest.py': 'from rocksdb_tuner.high.part import a\n',
-        'tests/high/test_units.py': 'from rocksdb_tuner.units import a\n',
-        'tests/high/data/seen.json': '{}',
-    }
-    for name, text in files.items():
-        path = tmp_path / MODULE / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8')
-    series = [Patch('low', ('low',)), Patch('high', ('high',)), Patch('module', ('',))]
-    found = cut(tmp_path, [f'{MODULE}/{name}' for name in files], series)
-    assert [{name.removeprefix(f'{MODULE}/') for name in part} for part in found] == [
-        {
-            *('units.py', 'low/__init__.py', 'low/part.py', 'low/table.json'),
-            *('tests/__init__.py', 'tests/low/__init__.py', 'tests/low/test_part.py'),
-        },
-        {
-            *('high/__init__.py', 'high/part.py', 'tests/low/test_more.py'),
-            *('tests/high/__init__.py', 'tests/high/conftest.py', 'tests/high/test_units.py'),
-            'tests/high/data/seen.json',
-        },
-        {'module.py', '__init__.py'},
-    ]
-
-
 def test_the_series_applies_and_ends_with_the_overlaid_tree(tmp_path: Path) -> None:
     tree, out = made_tree(tmp_path / 'ceph'), tmp_path / 'out'
     (tree / 'src/python-common').mkdir(parents=True)

@@ -165,21 +165,6 @@ def test_concurrent_reads_do_not_hide_the_cost_of_writes(
         assert advice.recommendations == []
 
 
-def test_superseded_options_are_removed_in_one_step(
-    usual: ModuleClient, default: str, release: str
-) -> None:
-    """Directly to the best known set, not to the default first; possible losses are reported."""
-    run_with(usual, ALTERNATE_2019)
-    advice = advice_under(usual, 'rbd-randwrite', 'rbd-small-write')
-    (recommendation,) = advice.recommendations
-    if release == 'pacific':
-        assert recommendation['kind'] == 'set-profile'
-        assert recommendation['options_to'] not in {default, ALTERNATE_2019}
-    else:
-        assert recommendation['kind'] == 'remove-override'
-    assert any('2018/2019' in reason['statement'] for reason in recommendation['reasons'])
-
-
 def test_compressed_osds_are_promised_no_gain_over_no_compression(
     usual: ModuleClient, default: str
 ) -> None:
@@ -188,15 +173,6 @@ def test_compressed_osds_are_promised_no_gain_over_no_compression(
     run_with(usual, compresses)
     advice = advice_under(usual, 's3-put', 'rgw-metadata')
     assert advice.recommendations == []
-
-
-def test_invalid_string_is_not_an_internal_error(usual: ModuleClient, default: str) -> None:
-    """An OSD runs with it: so it does start."""
-    run_with(usual, f'{default},block_based_table_factory={{block_size=16384}}')
-    time.sleep(SETTLED_S)
-    findings = usual.json('findings', schema='findings')
-    assert [f['id'] for f in findings if f['severity'] == 'error'] == []
-    assert usual.recommendations() == []
 
 
 def test_finding_and_advice_agree_on_rgw_metadata(

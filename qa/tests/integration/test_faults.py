@@ -113,16 +113,6 @@ def test_rollout_resumes_after_disabling_and_enabling_the_module(scenario: Fault
     scenario.assert_done()
 
 
-@pytest.mark.every_release
-def test_rollback_resumes_after_disabling_and_enabling_the_module(scenario: FaultScenario) -> None:
-    scenario.begin_rollback()
-    with scenario.fault('module disabled for 10 s', 'rolling-back') as event:
-        scenario.disable_module_for(10)
-        event.happened = 'nothing was started meanwhile; enabled again, it resumed'
-    scenario.wait_for_end('rolled-back')
-    scenario.assert_restored()
-
-
 # -- OSDs
 
 

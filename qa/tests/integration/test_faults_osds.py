@@ -109,18 +109,6 @@ def test_osd_that_starts_slower_than_the_limit_is_not_killed(scenario: FaultScen
         scenario.assert_restored()
 
 
-def test_slow_osd_start_during_rollback_is_not_killed(scenario: FaultScenario) -> None:
-    scenario.set_module_option('restart_timeout', '30')
-    scenario.begin_rollback()
-    with scenario.fault('OSD starts for 60 s', 'rolling-back') as event:
-        restarted = scenario.wait_for_restart('restarting')
-        scenario.slow_start(restarted, 60)
-        eventually(scenario, lambda: scenario.tuner.osd_up(restarted), f'osd.{restarted} up', 180)
-        event.happened = 'its process was left alone until it was up'
-    scenario.wait_for_end('rolled-back')
-    scenario.assert_restored()
-
-
 def test_late_orchestrator_never_has_two_osds_down(scenario: FaultScenario) -> None:
     """Requests are executed long after a second one could have been made."""
     scenario.set_module_option('restart_timeout', '30')
@@ -252,24 +240,6 @@ def test_profile_for_a_device_class_is_set_per_osd_and_rolled_back(
         scenario.kill_active_manager()
         scenario.wait_for_end('rolled-back', 600)
         event.happened = 'the standby finished the rollback'
-    scenario.assert_restored()
-
-
-@wide
-@sets_profile
-def test_canary_that_dies_under_a_profile_is_rolled_back_in_its_class(
-    scenario: FaultScenario,
-) -> None:
-    before = scenario.tuner.nonces()
-    scenario.soak()
-    scenario.apply()
-    scenario.wait_for_phase('soaking')
-    with scenario.fault('canary killed', 'soaking') as event:
-        scenario.kill_osd(scenario.canary)
-        state = scenario.wait_for_end('rolled-back')
-        event.happened = 'the verdict was fail; rolled back, and the OSD was started'
-    assert state['verdict'] == 'fail'
-    scenario.assert_untouched(before, scenario.canary)
     scenario.assert_restored()
 
 
