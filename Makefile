@@ -111,7 +111,7 @@ check: $(TOX)
 	qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
 	{ nice -n 5 $(TOX) run-parallel --parallel 2 --parallel-no-spinner -e py3,mypy,doc,harness && \
 	  /usr/bin/python3 qa/coverage_bars.py && \
-	  nice -n 19 $(TOX) run-parallel --parallel 2 --parallel-no-spinner -e chaos,oracle,pages,fuzz,mutation-sample; } \
+	  nice -n 19 $(TOX) run-parallel --parallel 2 --parallel-no-spinner -e beside,pages; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
 	$(TOX) run-parallel --parallel 3 --parallel-no-spinner -e rollouts,integration,dashboard,smoke; \
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
