@@ -88,7 +88,6 @@ class MgrModule:
         self.features: Any = {'daemon_action': {'available': True}}
         self.remote_calls: List[Tuple[str, str, Tuple[Any, ...], Dict[str, Any]]] = []
         self.uri = ''
-        self.ceph_options: Dict[str, Any] = {}
         self.mon_answers: List[Tuple[int, str, str]] = []
         self.mon_commands: List[Dict[str, Any]] = []
 
@@ -108,9 +107,6 @@ class MgrModule:
     def get_counter(self, svc_type: str, svc_name: str, path: str) -> Dict[str, Any]:
         point = self.counters.get((svc_name, path))
         return {path: [point] if point else []}
-
-    def get_ceph_option(self, key: str) -> Any:
-        return self.ceph_options.get(key)
 
     def get_daemon_health_metrics(self) -> Dict[str, List[Dict[str, Any]]]:
         return self.daemon_health_metrics

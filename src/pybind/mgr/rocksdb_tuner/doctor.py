@@ -25,8 +25,10 @@ _WAIT_FOR_REPORTS = (
     'less'
 )
 _NO_REPORTS = '"ceph mgr fail" fails over to a standby; the logs of OSDs show why they are cut off'
-_SHORTEN = '"ceph config set mgr mgr_stats_period 5"'
-_NO_AUTOTUNE = '"ceph config set mgr mgr_stats_period_autotune false"'
+_SHORTEN = (
+    '"ceph config set mgr mgr_stats_period 5"; a busy manager of a newer release raises it again, '
+    'unless "ceph config set mgr mgr_stats_period_autotune false"'
+)
 _RESTART_MANAGERS = (
     'restart every manager: "systemctl restart ceph-mgr.target" on its host, or with cephadm '
     '"ceph orch restart mgr"'
@@ -71,7 +73,7 @@ def examine(snapshot: Snapshot, environment: Environment) -> tuple[DoctorCheck, 
         _first('mode', *_mode(snapshot)),
         _first('manager-files', *_managers(snapshot)),
         _first('release', *_release(snapshot)),
-        _first('sampling', *_sampling(snapshot, environment)),
+        _first('sampling', *_sampling(snapshot)),
         _first(
             'module',
             *_unless(
@@ -165,24 +167,18 @@ def _release(snapshot: Snapshot) -> Iterable[_Case]:
     yield True, True, f'{snapshot.release} is a known release', None
 
 
-def _sampling(snapshot: Snapshot, environment: Environment) -> Iterable[_Case]:
+def _sampling(snapshot: Snapshot) -> Iterable[_Case]:
     up = [osd for osd in snapshot.osds if osd.info.up]
     silent = [osd.info.osd_id for osd in up if osd.signals is None]
     sampling = snapshot.sampling
     known, age_s = ReportInterval(sampling.report_interval_s), sampling.last_sample_age_s
     late_s = max(LATE_INTERVALS * (sampling.interval_s or 0.0), known.stale_s)
     every = f'OSDs report every {format_duration(known.interval_s)} (mgr_stats_period)'
-    host, shorten = environment.host, _SHORTEN
-    if host is not None and host.report_period_autotuned:
-        shorten = (
-            'a busy manager raises it: disable manager modules that are not needed ("ceph mgr '
-            f'module ls"), or {_NO_AUTOTUNE} and {_SHORTEN}'
-        )
     wait = f'{every}: wait for the second report' if known.late_s else _WAIT_FOR_REPORTS
     sampled = f'{format_plural(len(up), "OSD")} sampled, newest sample {format_duration(age_s)} old'
     reports = sampling.reports
     yield snapshot.mode is Mode.OFF or not up, None, 'no OSD is sampled', None
-    yield reports is Reports.SLOW, False, f'{every}: too rarely to be judged', shorten
+    yield reports is Reports.SLOW, False, f'{every}: too rarely to be judged', _SHORTEN
     yield reports is Reports.NONE, False, 'no OSD reports to this manager', _NO_REPORTS
     yield (
         age_s is None,

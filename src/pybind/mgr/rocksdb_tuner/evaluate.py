@@ -15,9 +15,10 @@ from .advise.facts import groups
 from .advise.limit import with_limit
 from .advise.profiles import Profile
 from .advise.recommend import assess
-from .advise.records import Decision, Finding, GroupFacts, MeasuredArm, OsdFacts
+from .advise.records import Decision, Finding, GroupFacts, OsdFacts
 from .advise.weighing import Assessment, bars_of
 from .collection.records import Collection
+from .operations.experiment.announce import measured_arms
 from .options.releases import KnownRelease, release_of
 from .plan.commands import ShownSteps
 from .snapshot import Mode, Sampling, Snapshot
@@ -51,7 +52,6 @@ def conclude(
     workloads: Mapping[str, Workload],
     advised_on: Mapping[str, Workload],
     *,
-    measured: Sequence[MeasuredArm] = (),
     custom_profiles: Sequence[Profile] = (),
     known_setup: Optional[SetupFindings] = None,
     shown_steps: Optional[ShownSteps] = None,
@@ -59,8 +59,8 @@ def conclude(
     """Groups, recommendations and findings.
 
     ``osds`` are those of the collection, as interpreted. ``workloads`` has the current workload of
-    each device class, ``advised_on`` the one to base recommendations on. ``measured``: results of
-    earlier experiments. The last two keep state from one evaluation to the next.
+    each device class, ``advised_on`` the one to base recommendations on. The last two keep state
+    from one evaluation to the next.
     """
     module = collection.module
     mode = module.mode if module else Mode.RECOMMEND
@@ -74,7 +74,7 @@ def conclude(
             assessments.append(Assessment(group.who, decision, ()))
             continue
         found = _assessment(
-            advised(group, advised_on), osds, collection, measured, custom_profiles, shown_steps
+            advised(group, advised_on), osds, collection, custom_profiles, shown_steps
         )
         # Groups that share an entry want the same removal, which is one change.
         new = tuple(r for r in found.recommendations if r.recommendation_id not in known)
@@ -104,7 +104,6 @@ def _assessment(
     group: GroupFacts,
     osds: tuple[OsdFacts, ...],
     collection: Collection,
-    measured: Sequence[MeasuredArm],
     custom_profiles: Sequence[Profile],
     shown_steps: Optional[ShownSteps],
 ) -> Assessment:
@@ -118,7 +117,7 @@ def _assessment(
         shown_steps=shown_steps,
         custom_profiles=custom_profiles,
         bars=bars_of(module.limits if module else {}),
-        measured=measured,
+        measured=measured_arms(collection.history),
     )
     compaction = None if rollout_under_way else compaction_advice(group, collection.history)
     if compaction is None:

@@ -133,14 +133,11 @@ def counter_point(point: object) -> Optional[CounterPoint]:
     return _new(CounterPoint, (time_s, int(value), count))
 
 
-def manager_host(
-    mgr_map: Mapping[str, Any], modules: Path, report_period_autotuned: Optional[bool] = None
-) -> ManagerHost:
-    """Map and option as the mgr API returns them; ``modules``: the folder of all mgr modules."""
+def manager_host(mgr_map: Mapping[str, Any], modules: Path) -> ManagerHost:
+    """``modules``: the folder of all mgr modules."""
     return ManagerHost(
         dashboard_enabled='dashboard' in (mgr_map.get('modules') or ()),
         tab_installed=all((modules / name).is_file() for name in TAB_FILES),
-        report_period_autotuned=report_period_autotuned,
     )
 
 
@@ -290,15 +287,7 @@ class MgrCluster:
                 self._module.module_name,
                 lambda name: self._module.get_metadata('mgr', name) or {},
             )
-            return managers, manager_host(mgr_map, MODULES, self._report_period_autotuned())
-
-    def _report_period_autotuned(self) -> Optional[bool]:
-        """Whether the mgr raises ``mgr_stats_period`` by itself; None: the release cannot."""
-        try:
-            value = self._module.get_ceph_option('mgr_stats_period_autotune')
-        except KeyError:  # 16.2 has no such option
-            return None
-        return None if value is None else bool(value)
+            return managers, manager_host(mgr_map, MODULES)
 
     def fsid(self) -> Optional[str]:
         with understood('the monitor map'):

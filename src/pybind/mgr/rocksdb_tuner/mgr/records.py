@@ -211,8 +211,6 @@ class ManagerHost:
     dashboard_enabled: bool
     #: The controllers and the script of this module's dashboard tab.
     tab_installed: bool
-    #: Whether it raises `mgr_stats_period` while it is busy; None: its release does not.
-    report_period_autotuned: Optional[bool] = None
 
 
 @dataclass(frozen=True)

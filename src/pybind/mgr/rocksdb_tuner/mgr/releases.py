@@ -7,19 +7,9 @@ output, is missing in Pacific.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Protocol, TypeVar
+from typing import Any, Callable
 
 import mgr_module
-
-_Handler = TypeVar('_Handler', bound=Callable[..., Any])
-
-
-class Decorator(Protocol):
-    """Registers a method as the handler of a command."""
-
-    def __call__(self, prefix: str) -> Callable[[_Handler], _Handler]:
-        """``prefix``: the command's name, with its words."""
-
 
 # 20.2 removed the three global decorators: every module has its own registry. Check for the new API
 # first, since a later release may bring the old names back as a shim.
@@ -27,8 +17,8 @@ class Decorator(Protocol):
 _api: Any = mgr_module
 if hasattr(_api, 'CLICommandBase'):
     CLICommand: Any = _api.CLICommandBase.make_registry_subtype('RocksDBTunerCLICommand')
-    CLIReadCommand: Decorator = CLICommand.Read
-    CLIWriteCommand: Decorator = CLICommand.Write
+    CLIReadCommand: Any = CLICommand.Read
+    CLIWriteCommand: Any = CLICommand.Write
 else:
     CLICommand = _api.CLICommand
     CLIReadCommand = _api.CLIReadCommand

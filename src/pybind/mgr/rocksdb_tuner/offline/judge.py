@@ -20,7 +20,6 @@ from ..observe.observer import Evidence
 from ..observe.signals import signals
 from ..observe.trend import GrowthPoints
 from ..observe.window import OsdHistory
-from ..operations.experiment.announce import measured_arms
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
 from ..workload.classifier import Classifier
@@ -60,7 +59,6 @@ def judge(collection: Collection) -> Judgement:
         facts,
         workloads.per_group,
         advised_on,
-        measured=measured_arms(collection.history),
     )
     deep = ((osd_id, _deep(osd_id, osd)) for osd_id, osd in collection.osds.items())
     return Judgement(

@@ -6,12 +6,10 @@ Rollouts go on meanwhile, and nothing is judged without data.
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.doctor import DoctorCheck
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import PoolCounters
 from rocksdb_tuner.observe.report_interval import Reports
@@ -21,7 +19,6 @@ from rocksdb_tuner.present.status import status
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Snapshot
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW, set_profile
-from rocksdb_tuner.tests.test_doctor import HEALTHY, HOST
 from rocksdb_tuner.tests.test_doctor import found as check_of
 from rocksdb_tuner.tests.test_tuner import World
 from rocksdb_tuner.workload.records import WorkloadClass
@@ -136,17 +133,14 @@ def test_status_doctor_and_health_say_that_reports_come_too_rarely() -> None:
     assert 'OSDs report too rarely' in shown(snapshot)
     blocked = world.tuner.permissions.decide(Settings(), 0.0).outside_window
     assert 'OSDs report less often' in str(blocked)
-    for autotuned, expected in ((None, False), (False, False), (True, True)):
-        doctor = doctor_of(snapshot, autotuned)
-        assert doctor.ok is False
-        assert 'mgr_stats_period' in doctor.summary
-        assert '"ceph config set mgr mgr_stats_period 5"' in str(doctor.remedy)
-        assert ('mgr_stats_period_autotune false' in str(doctor.remedy)) is expected
-        assert 'threshold' not in str(doctor.remedy)
+    doctor = check_of('sampling', snapshot)
+    assert doctor.ok is False
+    assert 'mgr_stats_period' in doctor.summary
+    assert '"ceph config set mgr mgr_stats_period 5"' in str(doctor.remedy)
     world.period_s = 60.0
     world.run(300)
     assert world.tuner.permissions.decide(Settings(), 0.0).outside_window is None
-    doctor = doctor_of(world.tuner.snapshot)
+    doctor = check_of('sampling', world.tuner.snapshot)
     assert doctor.ok is True
     assert 'every 60s (mgr_stats_period)' in doctor.summary
 
@@ -160,7 +154,7 @@ def test_silence_of_all_osds_is_said() -> None:
     assert snapshot.sampling.reports is Reports.NONE
     assert REPORTS_MISSING in health_checks(snapshot)
     assert 'OSDs do not report' in shown(snapshot)
-    doctor = doctor_of(snapshot)
+    doctor = check_of('sampling', snapshot)
     assert (doctor.ok, doctor.summary) == (False, 'no OSD reports to this manager')
     assert all(osd.signals is None for osd in snapshot.osds)
     world.mute = False
@@ -171,11 +165,6 @@ def test_silence_of_all_osds_is_said() -> None:
 
 def shown(snapshot: Snapshot) -> str:
     return ' '.join(status(snapshot).split())
-
-
-def doctor_of(snapshot: Snapshot, autotuned: Optional[bool] = None) -> DoctorCheck:
-    host = replace(HOST, report_period_autotuned=autotuned)
-    return check_of('sampling', snapshot, replace(HEALTHY, host=host))
 
 
 class SlowReports(World):

@@ -18,7 +18,6 @@ from ..mgr.records import ClusterMap, ConfigEntry, ManagerHost, OsdInfo, Running
 from ..observe.deep import times_of
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
-from ..operations.experiment.announce import measured_arms
 from ..options.releases import release_of
 from ..plan.commands import ShownSteps
 from ..sampler import Sampler
@@ -288,7 +287,6 @@ class Evaluation:
             osds,
             self._sampler.recognition.per_group,
             self._advised_on,
-            measured=measured_arms(collection.history),
             custom_profiles=self._custom_profiles.all(),
             known_setup=self._known_setup,
             shown_steps=self._shown_steps,

@@ -635,30 +635,6 @@ def test_times_of_reports_are_those_of_the_counter_that_each_report_has(module: 
     assert list(MgrCluster(module).report_times(3)) == []
 
 
-@pytest.mark.parametrize(('value', 'known'), [(None, None), (True, True), (False, False)])
-def test_manager_that_raises_the_report_period_by_itself_is_known(
-    module: Any, value: Optional[bool], known: Optional[bool]
-) -> None:
-    module.data['mgr_map'] = {'active_name': '', 'available_modules': [], 'standbys': []}
-    module.ceph_options = {'mgr_stats_period_autotune': value}
-    host = MgrCluster(module).manager_host()
-    assert host is not None
-    assert host.report_period_autotuned is known
-
-
-def test_managers_of_a_release_without_the_option_are_known(module: Any) -> None:
-    """16.2.15 has no mgr_stats_period_autotune, and raises."""
-
-    def missing(name: str) -> None:
-        raise KeyError(f'option not found: {name}')
-
-    module.data['mgr_map'] = {'active_name': '', 'available_modules': [], 'standbys': []}
-    module.get_ceph_option = missing
-    host = MgrCluster(module).manager_host()
-    assert host is not None
-    assert host.report_period_autotuned is None
-
-
 def test_osds_named_by_a_health_check_are_found() -> None:
     """Messages as 20.2.4 writes them; other messages and checks name none."""
     messages = (
