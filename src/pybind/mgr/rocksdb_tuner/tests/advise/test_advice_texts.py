@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import Recommendation
+from rocksdb_tuner.advise.records import Kind, Limit, Recommendation, Resource
 from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.advise.whatif.derive import Derivation, derive
 from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.lsm.records import Devices
+from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.records import WorkloadClass
 
+from ..fake_cluster import DEFAULTS
 from .builders import group
 from .golden_texts import kept, write
 from .scenarios import Scenario, scenarios, shortened
@@ -34,18 +37,21 @@ def words(advice: Recommendation, whole: bool) -> str:
         f'  expect {p.metric} {p.low_percent:.1f} to {p.high_percent:.1f}%: {p.basis}'
         for p in advice.predictions
     ]
-    assert advice.change is not None
+    change = advice.change
+    assert change is not None
+    how = f'{advice.priority.value}, for {change.purpose.value}, {advice.risk.value} risk'
     sure = '' if advice.confidence is None else f', confidence {advice.confidence}'
     return '\n'.join(
         (
             f'{advice.kind.value} {advice.who} [{" ".join(map(str, advice.osds))}]',
-            f'  {advice.risk.value} risk, restart {advice.restart_required}{sure}',
+            f'  {how}, restart {advice.restart_required}{sure}',
             f'  from {advice.options_from}',
             f'  to {advice.profile}: {advice.options_to}',
             *(f'  because {r.statement} ({r.source})' for r in advice.reasons),
             *expected,
-            f'  controls {advice.change.controls}, batches {advice.change.batches}',
+            f'  controls {change.controls}, batches {change.batches}',
             *(f'  = {who}: {value}' for who, value in advice.final_entries),
+            *([f'  in {ANNEX}'] if advice.option == ANNEX else []),
             *(f'  $ {command}' for command in advice.commands if whole),
             *(f'  undo $ {command}' for command in advice.undo_commands if whole),
         )
@@ -53,16 +59,20 @@ def words(advice: Recommendation, whole: bool) -> str:
 
 
 def assessed(scenario: Scenario) -> Assessment:
-    return assess(
-        group(*scenario.osds, does=scenario.does),
-        (*scenario.osds, *scenario.others),
-        **scenario.more,
+    more = dict(scenario.more)
+    members = replace(
+        group(*scenario.osds, does=scenario.does), device_class=more.pop('device_class', 'ssd')
     )
+    if 'limit' in more:
+        resource, confidence = more.pop('limit')
+        members = replace(members, limit=Limit(Resource(resource), confidence))
+    found = assess(members, (*scenario.osds, *scenario.others), **more)
+    assert found.who == members.who
+    return found
 
 
 def reported(scenario: Scenario) -> str:
     found = assessed(scenario)
-    assert found.who == 'osd/class:ssd'
     return shortened(
         '\n'.join(
             (
@@ -80,6 +90,18 @@ def reported(scenario: Scenario) -> str:
 @pytest.mark.parametrize('scenario', SCENARIOS, ids=[scenario.title for scenario in SCENARIOS])
 def test_advice_texts_match_the_recorded_ones(scenario: Scenario) -> None:
     assert reported(scenario) == kept(ADVISED)[scenario.title]
+
+
+def test_whatever_is_recommended_is_safe_and_for_no_device_class() -> None:
+    """No OSD starts with an entry for its class, and an equal string needs no restart."""
+    advised = [a for scenario in SCENARIOS for a in assessed(scenario).recommendations]
+    assert len(advised) > 40
+    for advice in advised:
+        assert not [who for who, _ in advice.final_entries if 'class:' in who]
+        assert not [c for c in (*advice.commands, *advice.undo_commands) if 'class:' in c]
+        assert advice.restart_required or advice.kind is Kind.REMOVE_OVERRIDE
+        if advice.kind is Kind.SET_PROFILE and advice.options_to not in DEFAULTS.values():
+            assert safe_to_apply(advice.options_to, '6.8') == ()
 
 
 # -- what is derived from the published goals

@@ -14,13 +14,12 @@ from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.facts import release_of_osd
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk
+from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation
 from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.options.grammar import same_meaning
-from rocksdb_tuner.plan.records import ANNEX, OPTION
+from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .builders import ALL, entry, facts, group, osd_info, workload
@@ -58,37 +57,6 @@ def cohort(**options: object) -> Case:
     return found
 
 
-def test_only_compression_is_changed_by_the_annex_on_default_osds() -> None:
-    found = only(advised(*osds()))
-    assert (found.kind, found.option, found.annex) == (Kind.SET_PROFILE, ANNEX, LZ4)
-    assert found.final_entries == ((ALL, LZ4),)
-    request = change_request(found, 'client.admin')
-    assert (request.option, request.targets) == (ANNEX, found.targets)
-    assert request.strings == (found.options_from, found.options_to)
-    assert found.targets == ((0, LZ4), (1, LZ4), (2, LZ4))
-    assert found.options_from == DEFAULT
-    assert same_meaning(found.options_to, f'{DEFAULT},{LZ4}', ROCKSDB)
-    assert 'after an upgrade' in found.reasons[-1].statement
-    written = [c for c in (*found.commands, *found.undo_commands) if c.startswith('ceph config')]
-    assert f"ceph config set {ALL} {ANNEX} '{LZ4}'" in written
-    assert f'ceph config rm {ALL} {ANNEX}' in found.undo_commands
-    assert all(command.split()[4] == ANNEX for command in written)
-
-
-def test_class_that_is_not_the_whole_cluster_keeps_an_annex_per_osd() -> None:
-    hdd = facts(osd_info(7, 'reef', version=VERSION, device_class='hdd'), DEFAULT)
-    found = only(advised(*osds()[:2], others=(hdd,)))
-    assert found.final_entries == (('osd.0', LZ4), ('osd.1', LZ4))
-
-
-def test_string_set_by_an_entry_is_changed_in_the_string() -> None:
-    running = f'{DEFAULT},max_background_jobs=6'
-    found = only(advised(*osds(value=running, source='mon', entries=(entry(ALL, running),))))
-    assert (found.option, found.annex) == (OPTION, None)
-    assert found.final_entries == ((ALL, found.options_to),)
-    assert change_request(found, '').strings is None
-
-
 @pytest.mark.parametrize(
     ('changes', 'annex'),
     [
@@ -117,28 +85,6 @@ def test_osds_with_other_options_from_no_entry_get_no_annex() -> None:
     held = replace(cohort(), running=f'{DEFAULT},ttl=60')
     assert annex_for(held, f'{DEFAULT},{LZ4}') is None
     assert annex_for(replace(held, running=DEFAULT), f'{DEFAULT},{LZ4}') == LZ4
-
-
-def test_nothing_is_recommended_for_osds_that_would_not_start() -> None:
-    bad = entry(ALL, 'no_such_option=1', ANNEX)
-    found = advised(*osds(entries=(bad,)))
-    assert found.recommendations == ()
-    assert found.conclusion.because == (
-        'osd.0, osd.1, osd.2 would not start again with the configured options: first run "ceph '
-        f'config rm {ALL} {ANNEX}".'
-    )
-    own = tuple(entry(f'osd.{n}', 'no_such_option=1') for n in range(3))
-    assert advised(*osds(entries=own)).recommendations == ()
-    running = osds(value='no_such_option=1', source='mon', entries=own)
-    assert advised(*running).recommendations == ()
-
-
-def test_existing_annex_is_not_overwritten() -> None:
-    same = entry(ALL, 'compression=kNoCompression', ANNEX)
-    for members in (osds(annex='ttl=5'), osds(entries=(same,))):
-        found = advised(*members)
-        assert found.recommendations == ()
-        assert f'{ANNEX} is set for osd.0, osd.1, osd.2' in found.conclusion.because
 
 
 def test_compaction_is_offered_after_an_annex_change() -> None:
@@ -186,37 +132,6 @@ def upgraded(
         )
         for n in range(count)
     )
-
-
-def test_annex_without_effect_is_recommended_for_removal_without_a_restart() -> None:
-    members = upgraded()
-    found = only(advised(*members))
-    assert (found.kind, found.option, found.annex) == (Kind.REMOVE_OVERRIDE, ANNEX, LZ4)
-    assert (found.who, found.final_entries) == (ALL, ((ALL, None),))
-    assert (found.risk, found.restart_required) == (Risk.LOW, False)
-    assert found.commands == (f'ceph config rm {ALL} {ANNEX}',)
-    assert found.undo_commands == (f"ceph config set {ALL} {ANNEX} '{LZ4}'",)
-    assert (found.options_to, found.profile) == (LATER_DEFAULT, 'lz4-2025')
-    request = change_request(found, 'client.admin')
-    # The running and the next options of each OSD.
-    assert (request.targets, request.restart) == (((0, LZ4), (1, LZ4), (2, LZ4)), False)
-    assert request.strings is not None
-    assert same_meaning(*request.strings, None)
-    (reason,) = found.reasons
-    assert f'sets {ANNEX} to {LZ4}, the default of Reef (from 18.2.4)' in reason.statement
-    assert 'would silently override the better default of a later release' in reason.statement
-    # Under any workload.
-    assert only(assess(group(*members), members)) == found
-
-
-def test_annexes_of_single_osds_are_removed_in_one_recommendation() -> None:
-    entries = tuple(entry(f'osd.{n}', LZ4, ANNEX) for n in range(2))
-    members = upgraded(*entries, count=2)
-    found = only(advised(*members, others=upgraded(*entries, annex='', count=3)[2:]))
-    assert found.final_entries == (('osd.0', None), ('osd.1', None))
-    assert found.who == 'osd/class:ssd'
-    assert found.reasons[0].statement.startswith('Each entry for a single OSD sets ')
-    assert assess(group(*members), members, rollout_under_way=True).recommendations == ()
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,7 @@ from rocksdb_tuner.advise.profiles import profile, recognize
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import (
     Decision,
-    Kind,
-    Limit,
     OsdFacts,
-    Priority,
     Recommendation,
     Resource,
     Risk,
@@ -26,13 +23,10 @@ from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.options.checks import check
-from rocksdb_tuner.options.grammar import in_force
-from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
-from ..fake_cluster import DEFAULTS
-from .builders import PACIFIC, UNMENDABLE, entry, facts, group, osd_info, workload
-from .test_choice import LZ4, D, case, osd
+from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .test_choice import D, case, osd
 
 MIB, GIB = 1 << 20, 1 << 30
 RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
@@ -77,99 +71,7 @@ def only(found: Assessment) -> Recommendation:
 # -- objections to the running options, without space for any other set
 
 
-def test_stale_string_is_removed_even_if_no_set_fits() -> None:
-    found = only(advised(osd(text=ALTERNATE, **TINY)))
-    assert (found.kind, found.options_to) == (Kind.SET_PROFILE, LZ4.options)
-    own = facts(osd_info(0, **TINY), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))
-    of_own = only(advised(own))
-    assert (of_own.kind, of_own.options_to, of_own.who) == (
-        Kind.SET_PROFILE,
-        LZ4.options,
-        'osd.0',
-    )
-
-
-def test_unfixable_set_is_replaced_if_it_does_not_fit() -> None:
-    """Else it stays: what else is in it may be as good as any other set."""
-    stays = advised(osd(text=UNMENDABLE))
-    assert stays.recommendations == ()
-    assert stays.conclusion.because.startswith('The checks warn about')
-    found = only(advised(osd(text=UNMENDABLE, **SMALL)))
-    assert 'max_total_wal_size=' in found.options_to
-    assert any('the WAL device has 512 MiB' in r.statement for r in found.reasons)
-
-
-def test_resizing_keeps_all_other_options_if_sufficient() -> None:
-    kept = only(advised(osd(text=f'{PACIFIC},max_background_jobs=6', **SMALL)))
-    assert 'max_background_jobs=6' in kept.options_to
-    derived = only(advised(by_no_entry(**SMALL)))
-    assert derived.reasons[0].statement.startswith('max_total_wal_size: ')
-    assert 'max_background_jobs=4' in derived.options_to
-    none = advised(by_no_entry(**TINY))
-    assert none.recommendations == ()
-    assert none.conclusion.do == 'Give the OSDs more space'
-    assert none.conclusion.because.endswith('. No option string that passes the checks fits.')
-    assert none.conclusion.because.startswith('max_total_wal_size: ')
-
-
-def test_oversized_and_unsuitable_set_has_both_objections() -> None:
-    """But nothing that the other set leaves as it is."""
-    found = only(advised(osd(**SMALL), does=workload(RBD)))
-    # No gain is needed then.
-    assert found.change is not None
-    assert found.change.purpose is Purpose.SAFETY
-    reported = [r.statement for r in found.reasons[:2]]
-    assert reported[0].startswith('max_total_wal_size: ')
-    assert reported[1].startswith('The kv_sync threads are 72% busy with small writes')
-
-
 # -- what runs instead
-
-
-def test_repaired_set_must_suit_the_clients() -> None:
-    """Else what suits them takes its place at once: one change is enough."""
-    text = f'{PACIFIC},compaction_readahead_size=0'
-    assert only(advised(osd(text=text))).options_to == PACIFIC
-    assert only(advised(osd(text=text), does=workload(RBD))).options_to == LZ4.options
-
-
-@pytest.mark.parametrize(
-    ('text', 'does', 'limit', 'room', 'priority'),
-    [
-        # A hazard.
-        (ALTERNATE, None, Resource.UNKNOWN, {}, Priority.NOW),
-        (f'{PACIFIC},disableWAL=true', None, Resource.UNKNOWN, {}, Priority.NOW),
-        (PACIFIC, None, Resource.UNKNOWN, SMALL, Priority.NOW),
-        # It relieves what limits.
-        (f'{PACIFIC},ttl=2592000', workload(RBD), Resource.KV_SYNC, {}, Priority.NOW),
-        (f'{PACIFIC},ttl=2592000', workload(RGW), Resource.DB_SPACE, {}, Priority.NOW),
-        # It relieves what is busy, or short.
-        (f'{PACIFIC},ttl=2592000', workload(RBD), Resource.CORES, {}, Priority.PLANNED),
-        (
-            f'{PACIFIC},ttl=2592000',
-            workload(RGW, busy=0.05),
-            Resource.NONE,
-            {
-                'dedicated_db': True,
-                'db_device_bytes': 100 * GIB,
-                'signals': {'db_used_bytes': 80 * GIB, 'db_total_bytes': 100 * GIB},
-            },
-            Priority.PLANNED,
-        ),
-        (f'{PACIFIC},ttl=2592000', workload(RBD, busy=0.05), Resource.NONE, {}, Priority.OPTIONAL),
-        (PACIFIC, None, Resource.UNKNOWN, {}, Priority.OPTIONAL),
-    ],
-)
-def test_priority_follows_from_hazards_and_the_limit(
-    text: str,
-    does: Optional[Workload],
-    limit: Resource,
-    room: dict[str, Any],
-    priority: Priority,
-) -> None:
-    known = osd(text=text, **room)
-    found = assess(replace(group(known, does=does), limit=Limit(limit, 0.9)), (known,))
-    assert only(found).priority is priority
 
 
 # -- what is known just well enough, and whose it is
@@ -286,40 +188,3 @@ def test_possible_loss_is_measured_in_iops_on_this_release_against_the_running_o
     slower = replace(D, evidence=(replace(measured, **fields),))
     assert bool(reasons.lost(here, Target(D.options, slower, ()))) is reported
     assert reasons.lost(here, Target(D.options, None, ())) == ()
-
-
-def test_annex_change_is_shown_as_parsed_by_osds() -> None:
-    text = DEFAULTS['reef'].replace('kLZ4Compression', 'kNoCompression')
-    known = facts(osd_info(0, 'reef', version='18.2.2'), text)
-    found = only(advised(known, does=workload(RGW)))
-    assert found.annex == 'compression=kLZ4Compression'
-    assert found.options_to == in_force(text, found.annex)
-    assert found.options_to != LZ4.options
-    assert found.profile == 'lz4-2025'
-
-
-def test_change_of_the_compaction_style_under_live_data_has_a_caution() -> None:
-    universal = f'{PACIFIC},compaction_style=kCompactionStyleUniversal'
-    for text, fires in ((universal, True), (ALTERNATE, False)):
-        found = only(advised(osd(text=text)))
-        assert any('compaction_style changes from' in r.statement for r in found.reasons) is fires
-
-
-@pytest.mark.parametrize(
-    ('slow_gib', 'remains'),
-    [
-        (76, 'which still exceeds it: enlarge the device too.'),
-        (10, 'which fits.'),
-        (0, None),
-    ],
-)
-def test_what_lz4_leaves_of_spilled_data_is_said(slow_gib: int, remains: Optional[str]) -> None:
-    """126 GiB on a device of 50 do not fit with LZ4 either."""
-    spilled = by_no_entry(dedicated_db=True, db_device_bytes=50 * GIB)
-    assert spilled.signals is not None
-    signals = spilled.signals._replace(
-        db_used_bytes=50 * GIB, db_total_bytes=50 * GIB, slow_used_bytes=slow_gib * GIB
-    )
-    found = only(advised(spilled._replace(signals=signals), does=workload(RGW)))
-    texts = [r.statement for r in found.reasons if 'remain once' in r.statement]
-    assert [text.endswith(remains or '?') for text in texts] == ([True] if remains else [])
