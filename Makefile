@@ -99,8 +99,8 @@ $(TOX):
 # Random seeds are fixed here, so that a gate does not fail for unrelated changes, and numbers are
 # small. "make chaos", "make fuzz", "make oracle" and "make mutation-sample" use new seeds and more.
 check: export ROCKSDB_TUNER_CHAOS_SEED ?= check
-check: export ROCKSDB_TUNER_CHAOS_SCHEDULES ?= 400
-check: export ROCKSDB_TUNER_CHAOS_EXPERIMENTS ?= 100
+check: export ROCKSDB_TUNER_CHAOS_SCHEDULES ?= 1000
+check: export ROCKSDB_TUNER_CHAOS_EXPERIMENTS ?= 200
 check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_FUZZ_SECONDS ?= 30
 check: export ROCKSDB_TUNER_MUTATION_SEED ?= 1
