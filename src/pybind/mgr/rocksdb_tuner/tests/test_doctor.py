@@ -12,7 +12,6 @@ from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.doctor import STATISTICS, DoctorCheck, Environment, examine
 from rocksdb_tuner.mgr.adapter import TAB_FILES, manager_host
 from rocksdb_tuner.mgr.records import ManagerHost, ManagerInfo
-from rocksdb_tuner.present.status import doctor as table
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.steps import StepFailure
 
@@ -185,16 +184,3 @@ def test_manager_host_is_read_from_its_files(tmp_path: Path) -> None:
         (tmp_path / name).rename(tmp_path / 'elsewhere')
         assert not manager_host(modules, tmp_path).tab_installed
         (tmp_path / 'elsewhere').rename(tmp_path / name)
-
-
-def test_lines_fit_the_screen_and_have_remedies() -> None:
-    standby = ManagerInfo('y', 'node1', active=False, has_module=False)
-    checks = examine(
-        replace(healthy(), managers=(standby,)),
-        replace(HEALTHY, metrics_url=None, metrics_enabled=False),
-    )
-    lines = table(checks).splitlines()
-    assert max(map(len, lines)) <= 80
-    failed = [line for line in lines if line.startswith(('FAILED ', 'off '))]
-    assert [line.split()[1] for line in failed] == ['manager-files:', 'metrics:']
-    assert sum(line.startswith('         remedy: ') for line in lines) == 2

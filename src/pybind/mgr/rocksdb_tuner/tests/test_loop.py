@@ -240,11 +240,6 @@ def test_published_snapshot_is_immutable() -> None:
     json.loads(before)
 
 
-def test_nothing_to_report_before_the_first_sample() -> None:
-    result = ask(Served(osds=3, interval_s=5.0).module, 'report')
-    assert (result.retval, 'try again' in result.stderr) == (-errno.EAGAIN, True)
-
-
 @pytest.mark.usefixtures('fast')
 @pytest.mark.parametrize('broken', ['health_checks', 'metrics', 'tick'])
 def test_no_exception_ends_the_loop(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,21 +179,6 @@ def test_clock_that_goes_back_does_not_delay_the_next_full_sample() -> None:
     assert run.tick() == OSDS
 
 
-def test_signals_of_a_steady_osd_are_those_of_its_newest_full_sample() -> None:
-    run = Run()
-    run.warm_up()
-    ages_s = []
-    for _ in range(6):
-        run.tick()
-        found = run.sampler.signals()[0]
-        assert found.write_iops == pytest.approx(100.0)
-        newest = run.sampler.observer.newest(0)
-        assert newest is not None
-        assert found.sampled_s == newest.time_s
-        ages_s.append(run.now_s - newest.time_s)
-    assert max(ages_s) <= 1 + 2 * INTERVAL_S
-
-
 def test_steady_osds_are_not_classified_again_and_changed_ones_are() -> None:
     run = after_a_full_sample()
     before = run.cluster.pools_read

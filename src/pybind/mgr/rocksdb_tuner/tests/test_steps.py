@@ -150,19 +150,6 @@ def test_restricted_new_manager_still_recovers_the_osd(what: str) -> None:
     assert world.cluster.store == {}
 
 
-@pytest.mark.parametrize('what', ['counters', 'sampling', 'facts', 'advice'])
-def test_operator_commands_still_work_after_a_thousand_ticks(what: str) -> None:
-    world = restarting(what)
-    for _ in range(1000):
-        world.cluster.advance(2.0)
-        world.report()
-        world.tuner.tick()
-    assert world.cluster.down == set()
-    world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))
-    world.run_until(Phase.ROLLED_BACK)
-    assert world.cluster.store == {}
-
-
 @pytest.mark.parametrize('what', ['counters', 'sampling'])
 def test_manager_without_its_own_sample_starts_no_osd(what: str) -> None:
     world = World()

@@ -35,7 +35,7 @@ def test_report_is_written_as_recorded(name: str) -> None:
 
 
 @given(st.randoms(use_true_random=True), st.lists(st.text(max_size=12), min_size=1, max_size=3))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_any_collection_is_read_as_it_was_written(random: Random, texts: list[str]) -> None:
     collection: Collection = Maker(lambda _: random.choice(texts), random).make(Collection)
     text = report(collection, anonymous=False)

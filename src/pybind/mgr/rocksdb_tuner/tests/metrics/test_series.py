@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -72,6 +72,7 @@ def test_any_label_value_and_number_is_read_back(
 
 
 @given(samples.any_snapshot(), st.integers(0, 3))
+@settings(max_examples=10)
 def test_any_snapshot_is_read_back_sample_by_sample(snapshot: Snapshot, osd_limit: int) -> None:
     written = metrics(snapshot, osd_limit)
     assert read(exposition(written)) == [

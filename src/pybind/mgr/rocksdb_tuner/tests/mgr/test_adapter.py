@@ -67,15 +67,6 @@ def test_recorded_maps_give_the_recorded_osd(release: str) -> None:
     assert 'noout' not in cluster_map.flags
 
 
-def test_rule_with_a_numeric_step_is_parsed() -> None:
-    osd_map, crush = recorded('pacific', 'osd_map'), recorded('pacific', 'osd_map_crush_racks')
-    (two_levels,) = [r for r in crush['rules'] if any('op' not in s for s in r['steps'])]
-    pool = {**osd_map['pools'][0], 'crush_rule': two_levels['rule_id']}
-    cluster_map = parse_cluster_map({**osd_map, 'pools': [pool]}, crush, {})
-    assert cluster_map.pools[0].device_classes == ('ssd',)
-    assert cluster_map.osds[0].failure_domain == FailureDomain('host', 'host0')
-
-
 def test_osd_that_never_booted_is_unknown_and_not_shared() -> None:
     cluster_map = parse_cluster_map(
         {

@@ -11,7 +11,6 @@ from rocksdb_tuner.sampler import WARM_UP_ROUNDS
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tests.test_tuner import World
 from rocksdb_tuner.tick.evaluation import PERIOD_S, STEADY_PERIOD_S, Schedule
-from rocksdb_tuner.workload.records import WorkloadClass
 
 BASIS = ('what it rests on', 3)
 AFTER_PERIOD_S, AFTER_STEADY_S = 1000.0 + PERIOD_S, 1000.0 + STEADY_PERIOD_S
@@ -132,19 +131,6 @@ def test_another_interval_shows_once_it_applies(world: World) -> None:
     world.settings = replace(world.settings, sample_interval_s=300.0)
     ticks = ticks_until(world, lambda: world.tuner.snapshot.sampling.interval_s == 300.0)
     assert 2.0 * ticks <= 10.0
-
-
-def test_workload_is_recognized_within_a_minute(world: World) -> None:
-    def recognized() -> bool:
-        (group,) = world.tuner.snapshot.groups
-        return (
-            group.workload is not None
-            and group.workload.workload_class is WorkloadClass.RBD_SMALL_WRITE
-        )
-
-    assert not recognized()
-    world.load_ops_per_s = 800
-    assert 2.0 * ticks_until(world, recognized) <= 60.0
 
 
 def test_tick_ms_is_the_mean_over_the_ticks_between_two_evaluations(world: World) -> None:
