@@ -173,7 +173,7 @@ def recommended(
         recommendation_id=advice_id,
         kind=kind,
         who=who,
-        osds=steps.order,
+        osds=steps.request.order,
         profile=target.profile.name if target.profile else None,
         options_from=case.running,
         options_to=options_to,

@@ -121,7 +121,8 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
         # Spread over the batch, which is sorted by load.
         osds[:: max(1, -(-len(osds) // most))],
         (*alike, *others)[:most],
-        _batch_soak(request, soak),
+        # No soak for batches without one for the canary.
+        _canary_soak(request, soak).batches or SoakPlan(),
         among=_judged_after_the_canary(pieces),
         last=number + 1 == len(pieces),
         domain=domain,
@@ -153,11 +154,6 @@ def without_gain(request: ChangeRequest) -> Inconclusive:
 
 def _canary_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
     return soak_for(request, soak) if request.restart and soak.most_s > 0 else SoakPlan()
-
-
-def _batch_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
-    """No soak for batches without a soak for the canary."""
-    return _canary_soak(request, soak).batches or SoakPlan()
 
 
 def _judged_after_the_canary(pieces: tuple[tuple[int, ...], ...]) -> int:

@@ -20,7 +20,7 @@ from ..shell import command, quoted
 from .batches import PlannedBatch, planned_batches
 from .entries import is_for_a_class, own
 from .order import canary_first, domains_of, in_batches, matched_controls, typical_of
-from .records import ANNEX, OPTION, ChangeKind, ChangeRequest, end_value
+from .records import ANNEX, OPTION, ChangeKind, ChangeRequest, end_value, target
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,14 @@ TYPICAL_RESTART_S = 45.0
 
 def forward_actions(request: ChangeRequest) -> tuple[Action, ...]:
     """All actions of a rollout without failures, in order."""
-    targets, final = dict(request.targets), dict(request.final_entries)
     actions: list[Action] = []
-    for osd_id in request.order if request.restart else ():
-        actions += [SetEntry(own(osd_id), targets[osd_id]), RestartOsd(osd_id)]
+    for n in request.order if request.restart else ():
+        actions += [SetEntry(own(n), target(request, n)), RestartOsd(n)]
     actions += [_entry(who, value) for who, value in request.shared_entries]
-    own_entries = request.order if request.restart else (n for n in targets if own(n) in final)
+    final = request.final_by_who
+    own_entries = (
+        request.order if request.restart else (n for n in request.order if own(n) in final)
+    )
     actions += [RemoveEntry(own(n)) for n in own_entries if end_value(request, n) is None]
     return tuple(actions)
 
@@ -97,7 +99,7 @@ def undo_actions(request: ChangeRequest, before: Mapping[str, str]) -> tuple[Act
 
     ``before``: the previous entries of the option by `who`.
     """
-    final = dict(request.final_entries)
+    final = request.final_by_who
     touched = (
         *(who for who, _ in request.shared_entries),
         *(own(osd_id) for osd_id in request.order),
@@ -223,8 +225,6 @@ class Change(NamedTuple):
 class Steps(NamedTuple):
     """The steps of a change, as in `Recommendation`."""
 
-    order: tuple[int, ...]
-    controls: tuple[int, ...]
     #: Without prediction and actor.
     request: ChangeRequest
     commands: tuple[str, ...]
@@ -258,13 +258,12 @@ def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool
     known = {
         osd_id: max(iops, _NOISE_IOPS) for osd_id, iops in write_iops.items() if iops is not None
     }
-    typical = typical_of(steps.order, known)
-    canary = steps.order[0]
-    if canary not in typical:
+    order, controls = steps.request.order, steps.request.controls
+    typical = typical_of(order, known)
+    if order[0] not in typical:
         # With no known load there is no better canary.
         return not typical
-    controls = typical.intersection(steps.controls)
-    return len(controls) == min(len(steps.controls), len(typical) - 1)
+    return len(typical.intersection(controls)) == min(len(controls), len(typical) - 1)
 
 
 def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
@@ -290,15 +289,11 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
         for entry, _ in request.final_entries
         if entry in change.deciding_entries
     }
-    return Steps(
-        order=order,
-        controls=request.controls,
-        request=request,
-        commands=commands(forward_actions(request), change.orchestrated, daemons, request.option),
-        undo_commands=commands(
-            undo_actions(request, before), change.orchestrated, daemons, request.option
-        ),
+    forward, undo = (
+        commands(actions, change.orchestrated, daemons, request.option)
+        for actions in (forward_actions(request), undo_actions(request, before))
     )
+    return Steps(request, forward, undo)
 
 
 def _final_entries(change: Change, order: tuple[int, ...]) -> tuple[tuple[str, Optional[str]], ...]:

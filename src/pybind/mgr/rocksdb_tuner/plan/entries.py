@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, TypeVar
 
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo
 from ..units import natural
 
-_SECTIONS = {'global': 0, 'osd': 1}
+_T = TypeVar('_T')
 
 
 class UnknownMaskError(Exception):
@@ -34,8 +34,7 @@ def deciding_entry(entries: Iterable[ConfigEntry], osd: OsdInfo) -> Optional[Con
 
     Raises UnknownMaskError if that is unknown.
     """
-    matching = [(rank, entry) for entry in entries if (rank := _rank(entry.who, osd)) is not None]
-    return max(matching, key=lambda ranked: ranked[0])[1] if matching else None
+    return _strongest((_rank(entry.who, osd), entry) for entry in entries)
 
 
 def is_own_entry(who: str) -> bool:
@@ -59,37 +58,40 @@ def entry_in_force(entries: Iterable[ConfigEntry], osd: OsdInfo) -> Optional[Con
     Only for options that take effect at runtime: these get masked entries, and a host overrides a
     class (measured on 16.2.15).
     """
-    matching = [(rank, e) for e in entries if (rank := _breadth(e.who, osd)) is not None]
-    return max(matching, key=lambda ranked: ranked[0])[1] if matching else None
+    return _strongest((_breadth(entry.who, osd), entry) for entry in entries)
+
+
+def _strongest(ranked: Iterable[tuple[Optional[tuple[int, int]], _T]]) -> Optional[_T]:
+    """The first of the highest rank, without those of no rank."""
+    matching = [(rank, found) for rank, found in ranked if rank is not None]
+    return max(matching, key=lambda pair: pair[0])[1] if matching else None
+
+
+def _section(who: str, osd: OsdInfo) -> Optional[int]:
+    """Specificity of its section; None if it does not apply to ``osd``."""
+    return {'global': 0, 'osd': 1, own(osd.osd_id): 2}.get(who.partition('/')[0])
 
 
 def _breadth(who: str, osd: OsdInfo) -> Optional[tuple[int, int]]:
     """Specificity of an entry for ``osd``, masks included; None if it does not match."""
-    section, *masks = who.split('/')
-    sections = {**_SECTIONS, f'osd.{osd.osd_id}': 2}
+    section, masks = _section(who, osd), who.split('/')[1:]
     known = {f'class:{osd.device_class}': 1, f'host:{osd.host}': 2}
-    if section not in sections or not set(masks) <= set(known):
+    if section is None or not set(masks) <= set(known):
         return None
-    return sections[section], sum(known[mask] for mask in masks)
+    return section, sum(known[mask] for mask in masks)
 
 
-def _rank(who: str, osd: OsdInfo) -> Optional[int]:
+def _rank(who: str, osd: OsdInfo) -> Optional[tuple[int, int]]:
     """Specificity of an entry at the startup of ``osd``; None if it does not apply."""
-    section, *masks = who.split('/')
-    if section == f'osd.{osd.osd_id}':
-        rank = 2
-    elif section in _SECTIONS:
-        rank = _SECTIONS[section]
-    else:
-        return None
-    if is_for_a_class(who):
+    section, masks = _section(who, osd), who.split('/')[1:]
+    if section is None or is_for_a_class(who):
         return None
     for mask in masks:
         kind, _, value = mask.partition(':')
         if kind == 'host' and osd.host is not None and value != osd.host:
             return None
         raise UnknownMaskError(who)
-    return rank
+    return section, 0
 
 
 def own(osd_id: int) -> str:
@@ -160,9 +162,4 @@ def decided_by(entries: Mapping[str, str], osd: OsdInfo) -> Optional[tuple[str, 
 
     Masks other than class and host do not match, since their members are unknown.
     """
-    ranked = [
-        (rank, who, value)
-        for who, value in entries.items()
-        if (rank := _breadth(who, osd)) is not None
-    ]
-    return max(ranked)[1:] if ranked else None
+    return _strongest((_breadth(who, osd), (who, value)) for who, value in entries.items())

@@ -69,9 +69,10 @@ def typical_of(
     osd_ids: Collection[int], write_iops: Mapping[int, Optional[float]]
 ) -> frozenset[int]:
     """OSDs with client writes near the median; empty if no clients write."""
-    load = {osd_id: _load(write_iops.get(osd_id)) for osd_id in osd_ids}
-    middle = _middle(load.values())
-    return frozenset(osd_id for osd_id in osd_ids if _typical(load[osd_id], middle))
+    known = {n: iops for n in osd_ids if (iops := write_iops.get(n)) is not None}
+    middle = median(known.values()) if known else 0.0
+    least, most = middle / TYPICAL_FACTOR, middle * TYPICAL_FACTOR
+    return frozenset(n for n, iops in known.items() if middle and least <= iops <= most)
 
 
 def in_batches(order: Sequence[int], places: Mapping[int, Place]) -> tuple[tuple[int, ...], ...]:
@@ -132,16 +133,6 @@ def matched_controls(
 
 def _load(write_iops: Optional[float]) -> float:
     return math.inf if write_iops is None else write_iops
-
-
-def _middle(loads: Iterable[float]) -> Optional[float]:
-    """The median of the known loads; None if none is known or most are idle."""
-    known = [load for load in loads if not math.isinf(load)]
-    return median(known) or None if known else None
-
-
-def _typical(load: float, middle: Optional[float]) -> bool:
-    return middle is not None and middle / TYPICAL_FACTOR <= load <= middle * TYPICAL_FACTOR
 
 
 #: OSDs above this multiple of the median noise are excluded.

@@ -49,11 +49,11 @@ def test_osds_that_do_much_the_same_keep_their_places(samples: list[list[float]]
 def test_the_first_look_takes_the_least_risky_typical_osd_and_its_best_controls(
     loads: Loads,
 ) -> None:
-    steps = ShownSteps().of(change(), loads)
-    assert steps.order == canary_first(dict(change().places), loads)
-    assert steps.controls == matched_controls(steps.order, loads, limits().most_controls)
-    assert [n for batch in steps.request.batches for n in batch] == list(steps.order)
-    assert steps.request.targets == tuple((n, change().options_to) for n in steps.order)
+    request = ShownSteps().of(change(), loads).request
+    assert request.order == canary_first(dict(change().places), loads)
+    assert request.controls == matched_controls(request.order, loads, limits().most_controls)
+    assert [n for batch in request.batches for n in batch] == list(request.order)
+    assert request.targets == tuple((n, change().options_to) for n in request.order)
 
 
 @given(some_loads, some_loads)
@@ -62,7 +62,7 @@ def test_whatever_happens_the_canary_is_as_typical_as_a_new_one_would_be(
 ) -> None:
     shown = ShownSteps()
     shown.of(change(), before)
-    canary = shown.of(change(), now).order[0]
+    canary = shown.of(change(), now).request.order[0]
     # OSDs below one write per second are not distinguished.
     known = {n: max(1.0, iops) for n, iops in now.items() if iops is not None}
     typical = typical_of(range(OSDS), known)
@@ -73,9 +73,9 @@ def test_whatever_happens_the_canary_is_as_typical_as_a_new_one_would_be(
 def test_canary_that_is_no_longer_typical_is_replaced(iops: float) -> None:
     shown = ShownSteps()
     first = shown.of(change(), even(100.0, osd4=90.0))
-    assert first.order[0] == 4
+    assert first.request.order[0] == 4
     then = shown.of(change(), even(100.0, osd4=iops))
-    assert then.order[0] != 4
+    assert then.request.order[0] != 4
 
 
 def test_plans_not_requested_recently_are_dropped() -> None:
@@ -83,7 +83,7 @@ def test_plans_not_requested_recently_are_dropped() -> None:
     shown.of(change(), even(100.0, osd4=90.0))
     for number in range(32):
         shown.of(change(f'ttl={number}'), even(100.0))
-    assert shown.of(change(), even(100.0, osd7=80.0)).order[0] == 7
+    assert shown.of(change(), even(100.0, osd7=80.0)).request.order[0] == 7
 
 
 def test_few_typical_osds_keep_their_places() -> None:
@@ -93,8 +93,8 @@ def test_few_typical_osds_keep_their_places() -> None:
     assert len(idle) < OSDS / 2
     shown = ShownSteps()
     first = shown.of(change(), even(100.0, **idle, osd11=80.0))
-    assert first.order[0] == 11
-    assert len(first.controls) == most
+    assert first.request.order[0] == 11
+    assert len(first.request.controls) == most
     assert shown.of(change(), even(100.0, **idle, osd10=90.0)) is first
 
 
@@ -102,19 +102,19 @@ def test_control_that_is_no_longer_typical_is_replaced() -> None:
     """One alone, while another OSD could take its place."""
     shown = ShownSteps()
     first = shown.of(change(), even(100.0, osd11=90.0))
-    assert len(first.controls) < OSDS - 1
-    gone = first.controls[-1]
+    assert len(first.request.controls) < OSDS - 1
+    gone = first.request.controls[-1]
     then = shown.of(change(), even(100.0, osd11=90.0, **{f'osd{gone}': 0.0}))
-    assert gone not in then.controls
-    assert then.order[0] == 11
+    assert gone not in then.request.controls
+    assert then.request.order[0] == 11
 
 
 def test_another_change_or_osd_gets_a_new_plan() -> None:
     shown = ShownSteps()
     first = shown.of(change(), even(100.0, osd4=90.0))
     noisy = even(100.0, osd7=80.0)
-    assert shown.of(change('ttl=0'), noisy).order[0] == 7
-    assert shown.of(change(osds=OSDS - 1), noisy).order[0] == 7
+    assert shown.of(change('ttl=0'), noisy).request.order[0] == 7
+    assert shown.of(change(osds=OSDS - 1), noisy).request.order[0] == 7
     assert shown.of(change(), noisy) == first
 
 
