@@ -67,8 +67,8 @@ def decision(who: str, resource: Optional[str], conclusion: str, *candidates: Js
             'do': conclusion,
             'because': 'It was chosen.',
         },
-        'min_gain_percent': 10.0,
-        'max_loss_percent': 5.0,
+        'min_gain': 0.1,
+        'max_loss': 0.05,
         'unconstrained': [],
         'candidates': list(candidates),
     }

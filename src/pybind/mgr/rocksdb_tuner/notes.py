@@ -39,13 +39,6 @@ class NotEmpty:
 
 
 @dataclass(frozen=True)
-class Digits:
-    """Number of decimal places, to keep long columns small."""
-
-    number: int
-
-
-@dataclass(frozen=True)
 class Named:
     """Name of the field in JSON, if it is not valid in Python."""
 

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Annotated, Optional
 
 from ..lsm.records import Estimate
-from ..notes import Named
+from ..notes import InPlace, Named
 from ..units import format_effect
 from .records import Decision, Recommendation, Resource
 from .usage import Usage, at_most, choice_thresholds
@@ -49,18 +49,24 @@ _PREFERENCE = tuple(Origin)
 class Bars:
     """Required gain and allowed loss of a change, as shares."""
 
-    min_gain: float = field(default_factory=lambda: choice_thresholds().min_gain)
-    max_loss: float = field(default_factory=lambda: choice_thresholds().max_loss)
-    #: Resources that may be plentiful: higher usage is reported but allowed.
-    plenty: frozenset[Resource] = frozenset()
+    min_gain: Annotated[float, 'Minimum saving of a resource, with 80% probability.'] = field(
+        default_factory=lambda: choice_thresholds().min_gain
+    )
+    max_loss: Annotated[
+        float, 'Maximum additional use of any other resource, with 80% probability.'
+    ] = field(default_factory=lambda: choice_thresholds().max_loss)
+    plenty: Annotated[
+        frozenset[Resource],
+        Named('unconstrained'),
+        'Resources that may be plentiful: higher usage is reported but allowed.',
+    ] = frozenset()
     #: Resources of which a saving alone is no gain.
     no_gain: frozenset[Resource] = frozenset()
 
 
 def bars_of(limits: Mapping[str, float]) -> Bars:
     """Bars from the module options, or their defaults."""
-    known = Bars()
-    return Bars(limits.get('min_gain', known.min_gain), limits.get('max_loss', known.max_loss))
+    return Bars(limits.get('min_gain', Bars().min_gain), limits.get('max_loss', Bars().max_loss))
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ class Weighed:
         Optional[str],
         'Experiment on this cluster that measured it against the running options; null: none.',
     ] = None
+    chosen: Annotated[bool, 'Whether it was chosen for the group.'] = False
     #: Without a model of the workload: whether publications recommend it instead.
     suits_better: bool = False
 
@@ -125,15 +132,19 @@ class Weighing:
 
     #: The resource that limits the clients, if options affect it.
     resource: Optional[Resource]
-    bars: Bars
+    bars: Annotated[Bars, InPlace()]
     #: The running options first.
-    weighed: tuple[Weighed, ...]
+    weighed: Annotated[tuple[Weighed, ...], Named('candidates'), 'Candidates that were compared.']
     chosen: Optional[Weighed]
     #: The feasible candidate with the largest saving; None if there is none.
     best: Optional[Weighed]
 
     @property
-    def shown_resource(self) -> Resource:
+    def shown_resource(
+        self,
+    ) -> Annotated[
+        Resource, Named('resource'), 'Limiting resource, or else that of the largest saving.'
+    ]:
         """The limit, or else the resource of which the best candidate saves most."""
         main = None if self.best is None else self.best.main(self.resource, self.bars)
         return self.resource or (Resource.KV_SYNC if main is None else main.resource)
@@ -163,7 +174,10 @@ def weigh(
         if main is not None and main.ratio.value < 1
     ]
     explained = tuple(
-        replace(w, short=_short(w, resource, bars, chosen)) if w in feasible else w for w in weighed
+        replace(w, short=_short(w, resource, bars, chosen), chosen=w is chosen)
+        if w in feasible
+        else w
+        for w in weighed
     )
     return Weighing(
         resource,
@@ -206,11 +220,13 @@ def effect_of(ratio: Estimate) -> str:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Assessment of one group."""
+    """Candidates of one group, and the choice; all null if none were compared."""
 
-    who: str
+    who: Annotated[str, 'Config mask of the group.']
     #: If nothing is recommended.
-    conclusion: Decision
+    conclusion: Annotated[
+        Decision, Named('decision'), 'The change of options that was chosen, or why none was.'
+    ]
     recommendations: tuple[Recommendation, ...]
     #: The weighed candidates; None if there is no resource to relieve.
-    weighing: Optional[Weighing] = None
+    weighing: Annotated[Optional[Weighing], InPlace()] = None

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Optional
 
-from ..advise.records import Decision, Finding, Kind, Resource, Severity
+from ..advise.records import Finding, Kind, Resource, Severity
 from ..advise.records import Recommendation as Advice
 from ..advise.usage import at_most
-from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, Weighing, effect_of
+from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, effect_of
 from ..judge.records import SoakPlan, contradiction
 from ..notes import Amount, InPlace, OsdId
 from ..operations.gates import GATES
@@ -58,41 +58,12 @@ from .phrases import (
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A candidate option string."""
-
-    weighed: Annotated[Weighed, InPlace()]
-    chosen: Annotated[bool, 'Whether it was chosen for the group.']
-
-
-@dataclass(frozen=True)
-class Considered:
-    """Candidates of one group, and the choice."""
-
-    who: Annotated[str, 'Config mask of the group.']
-    resource: Annotated[
-        Optional[Resource],
-        'Limiting resource, or else that of the largest saving; null: no candidates were compared.',
-    ]
-    decision: Annotated[Decision, 'The change of options that was chosen, or why none was.']
-    min_gain_percent: Annotated[float, 'Minimum saving of a resource, with 80% probability.']
-    max_loss_percent: Annotated[
-        float, 'Maximum additional use of any other resource, with 80% probability.'
-    ]
-    unconstrained: Annotated[
-        tuple[Resource, ...],
-        'Resources that the OSDs have plenty of, exempt from max_loss_percent.',
-    ]
-    candidates: Annotated[tuple[Candidate, ...], 'Candidates that were compared.']
-
-
-@dataclass(frozen=True)
 class Recommendation:
     """A recommendation, with the candidates considered."""
 
     recommendation: Annotated[Advice, InPlace()]
     candidates: Annotated[
-        Optional[tuple[Candidate, ...]],
+        Optional[tuple[Weighed, ...]],
         'Candidates considered, as in "recommend --all"; null if none were compared.',
     ]
 
@@ -149,15 +120,15 @@ def findings_of(snapshot: Snapshot) -> tuple[Finding, ...]:
     return tuple(worst_first(snapshot.findings))
 
 
-def considered_of(snapshot: Snapshot) -> tuple[Considered, ...]:
-    return tuple(map(_considered, snapshot.assessments))
+def assessments_of(snapshot: Snapshot) -> tuple[Assessment, ...]:
+    return snapshot.assessments
 
 
 def recommendations_of(snapshot: Snapshot) -> tuple[Recommendation, ...]:
     """Empty if nothing needs to change."""
     return tuple(
         # Candidates were compared for the first one only.
-        Recommendation(r, _candidates(a.weighing) if number == 0 and a.weighing else None)
+        Recommendation(r, a.weighing.weighed if number == 0 and a.weighing else None)
         for a in snapshot.assessments
         for number, r in enumerate(a.recommendations)
     )
@@ -185,24 +156,6 @@ def plan_of(recommendation: Advice, soak: SoakPlan) -> Plan:
         canary_soak(change, soak),
         *expected_duration_s(change, soak),
     )
-
-
-def _considered(assessment: Assessment) -> Considered:
-    weighing = assessment.weighing
-    bars = Bars() if weighing is None else weighing.bars
-    return Considered(
-        who=assessment.who,
-        resource=None if weighing is None else weighing.shown_resource,
-        decision=assessment.conclusion,
-        min_gain_percent=bars.min_gain * 100,
-        max_loss_percent=bars.max_loss * 100,
-        unconstrained=tuple(sorted(bars.plenty, key=lambda resource: resource.value)),
-        candidates=() if weighing is None else _candidates(weighing),
-    )
-
-
-def _candidates(weighing: Weighing) -> tuple[Candidate, ...]:
-    return tuple(Candidate(w, w == weighing.chosen) for w in weighing.weighed)
 
 
 def findings_named(snapshot: Snapshot, finding_id: str) -> Snapshot:

@@ -51,20 +51,13 @@ def _wait(snapshot: Snapshot, group: GroupFacts) -> Optional[Decision]:
     if state and step and touched & {osd.info.osd_id for osd in group.osds}:
         name = f'Operation {state.operation_id}'
         if state.ended:
-            return Decision(
-                who,
-                f'To continue, {step}',
-                f'{name} failed: {state.failure}.',
-                next_command=_OPERATION,
-            )
+            because = f'{name} failed: {state.failure}.'
+            return Decision(who, f'To continue, {step}', because, next_command=_OPERATION)
+        what = step.removeprefix('wait for ').removeprefix('wait: ')
+        because = f'{name} for {state.request.who} is under way.'
         if state.paused_reason is not None:
-            return wait_for(who, state.paused_reason, f'{name} waits: {step}.', _OPERATION)
-        return wait_for(
-            who,
-            step.removeprefix('wait for ').removeprefix('wait: '),
-            f'{name} for {state.request.who} is under way.',
-            _OPERATION,
-        )
+            what, because = state.paused_reason, f'{name} waits: {step}.'
+        return wait_for(who, what, because, _OPERATION)
     if reports is Reports.NONE:
         return wait_for(who, 'OSDs do not report', 'Nothing is measured without.', _DOCTOR)
     if reports is Reports.SLOW:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Any, Literal, Optional
 
 from ..judge.arms import Answer, Arm, Conclusion
 from ..judge.records import Effect, SignalVerdict
 from ..judge.signals import experiment_limits, signal_named
+from ..kinds import kind_of
 from ..notes import Among, Count, InPlace
 from ..operations.experiment.announce import in_words
 from ..operations.experiment.records import ExperimentState, Stage
@@ -24,7 +25,8 @@ from ..units import (
     format_ids,
     format_plural,
 )
-from .layout import Column, bullets, fields, joined, sections, shell_command, table, titled
+from .layout import Column, outline, sections, table
+from .to_json import to_json
 
 #: A limitation of every experiment.
 _SLOW_EFFECTS = (
@@ -92,7 +94,7 @@ class ExperimentPlan:
     risk: Annotated[tuple[str, ...], 'Risks, in sentences.']
     unknown: Annotated[tuple[str, ...], 'Limitations of the experiment, in sentences.']
     gates: Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']
-    command: Annotated[str, 'Command that starts it.']
+    command: Annotated[str, 'Command that starts it; empty if it is not possible.']
 
 
 def experiment_of(state: ExperimentState) -> Experiment:
@@ -115,8 +117,8 @@ def experiment_plan_of(plan: FoundPlan) -> ExperimentPlan:
         refusal=plan.refusal,
         risk=() if plan.refusal else tuple(_risks(plan)),
         unknown=() if plan.refusal else tuple(_unknowns(plan)),
-        gates=GATES,
-        command=start_command(plan),
+        gates=() if plan.refusal else GATES,
+        command='' if plan.refusal else start_command(plan),
     )
 
 
@@ -215,12 +217,10 @@ def _predicted(shown: ExperimentArm) -> Optional[str]:
     return format_change_range(found.low_percent, found.high_percent) if found else None
 
 
-_PLANNED: Sequence[Column[ExperimentArm]] = (
+_ARMS: Sequence[Column[ExperimentArm]] = (
     Column('ARM', 'arm.name'),
     Column('OSDS', lambda shown: format_ids(shown.arm.osds)),
     Column('PREDICTED', _predicted),
-)
-_TRIED: Sequence[Column[ExperimentArm]] = (
     Column('VERDICT', 'verdict'),
     Column('DROPPED', lambda shown: shown.dropped and f'after {shown.arm.dropped_after} blocks'),
 )
@@ -237,52 +237,18 @@ _MEASURED: Sequence[Column[tuple[ExperimentArm, SignalVerdict]]] = (
 
 def experiment_plan(plan: FoundPlan) -> str:
     """Preview of `experiment start`."""
-    shown, possible = experiment_plan_of(plan), plan.refusal is None
-    return sections(
-        fields(
-            ('Experiment', 'not started'),
-            ('Who', plan.who),
-            ('Signal', signal_line(plan)),
-            ('Plan', shown.summary),
-            *(_precision(plan) if plan.refusal is None else _required(plan.refusal)),
-        ),
-        table(_PLANNED, shown.arms),
-        titled('Risk', bullets(shown.risk)),
-        titled('Not measured', bullets(shown.unknown)),
-        titled('Conditions for each restart', bullets(GATES if possible else ())),
-        titled('To start it', shell_command(shown.command) if possible else ''),
+    names = (
+        *('who', 'signal', 'summary', 'detectable_percent', 'controls', 'refusal', 'arms', 'risk'),
+        *('unknown', 'gates', 'command'),
     )
-
-
-def signal_line(plan: FoundPlan) -> str:
-    """ "kv_sync_ms_per_txn (kv_sync time per write)" """
-    return f'{plan.objective} ({signal_named(plan.objective).title})'
-
-
-def _required(refusal: Refusal) -> Iterable[tuple[str, str]]:
-    """The requirements of a refused experiment."""
-    osds, effect = refusal.osds, refusal.min_effect
-    ways = joined(
-        f'a group of {osds} OSDs' if osds is not None else '',
-        f'{format_duration(refusal.duration_s)} with these OSDs' if refusal.duration_s else '',
-        f'--min-effect {100 * effect:.0f}' if effect is not None else '',
-        by=' or ',
-    )
-    yield 'Required', ways or 'no number of OSDs or hours is known to suffice'
-
-
-def _precision(plan: FoundPlan) -> Iterable[tuple[str, str]]:
-    limits = experiment_limits()
-    sure = f'in {limits.power:.0%} of cases, with a total error rate of {limits.error_rate:.0%}'
-    times = f'{plan.blocks} blocks of {format_duration(plan.block_s)} before the change'
-    yield 'Detects', f'differences of {plan.detectable:.0%} or more {sure}'
-    yield 'Controls', f'osd.{format_ids(plan.controls)} (unchanged)'
-    yield 'Measures', f'{times}, and up to as many after it'
+    found: Any = to_json(experiment_plan_of(plan), kind_of(ExperimentPlan))
+    return sections('Not started.', outline(found, names))
 
 
 def experiment_fields(state: ExperimentState) -> Iterable[tuple[str, Optional[str]]]:
     """What only an experiment has."""
-    yield 'Signal', signal_line(state.request)
+    goal = state.request.objective
+    yield 'Signal', f'{goal} ({signal_named(goal).title})'
     yield 'Result' if state.ended else 'Progress', summary_of(state)
     yield 'Controls', f'osd.{format_ids(state.request.controls)} (unchanged)'
     yield 'Winner is', 'applied to the group' if state.adopt else 'recommended, not applied'
@@ -292,4 +258,4 @@ def experiment_tables(state: ExperimentState) -> str:
     """The arms, and their effect on each signal, on the goal first."""
     arms = _arms(state.request)
     effects = ((arm, effect) for arm in arms for effect in arm.effect)
-    return sections(table((*_PLANNED, *_TRIED), arms), table(_MEASURED, effects))
+    return sections(table(_ARMS, arms), table(_MEASURED, effects))

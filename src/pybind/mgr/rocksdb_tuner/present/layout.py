@@ -18,6 +18,7 @@ from ..units import (
     format_count,
     format_count_rate,
     format_duration,
+    format_ids,
     format_ms,
     format_percent,
     format_ratio,
@@ -49,6 +50,7 @@ _FORMATS = (
     (('_busy', '_share', '_confidence', '_memory_target', '_ratio'), format_percent),
     (('_ms',), format_ms),
     (('_bytes', '_bytes_avg', '_bytes_per_write_op', '_bytes_per_day'), format_bytes),
+    (('_percent',), lambda percent: f'{percent:.2g}%'),
     (('_s',), format_duration),
 )
 
@@ -288,6 +290,9 @@ _CELL_CHARS = 40
 #: Columns with longer names are omitted first.
 _TITLE_CHARS = 20
 _INTERVAL = {'low', 'value', 'high'}
+_IDS = {'osds', 'controls'}
+#: To be pasted into a shell, so never indented.
+_COMMANDS = {'command', 'commands', 'undo_commands'}
 
 
 def outline(found: Mapping[str, Any], names: Sequence[str] = (), indent: int = 0) -> str:
@@ -297,7 +302,7 @@ def outline(found: Mapping[str, Any], names: Sequence[str] = (), indent: int = 0
     parts = (
         fields(*((_label(name), cell) for name, cell in cells.items()), indent=indent),
         *(
-            titled(' ' * indent + _label(name), _below(known[name], indent + 2))
+            titled(' ' * indent + _label(name), _below(known[name], name, indent + 2))
             for name, cell in cells.items()
             if cell is None
         ),
@@ -306,13 +311,15 @@ def outline(found: Mapping[str, Any], names: Sequence[str] = (), indent: int = 0
 
 
 def _label(name: str) -> str:
-    words = re.sub('(?<!_per)_(bytes|s|ms)$', '', name).split('_')
+    words = re.sub('(?<!_per)_(bytes|s|ms|percent)$', '', name).split('_')
     text = ' '.join(_WORDS.get(word, word) for word in words)
     return text[:1].upper() + text[1:]
 
 
 def _cell(value: Any, name: str, *, narrow: bool = False) -> Optional[str]:
-    """None for an object or a list that takes several lines; ``narrow``: without an interval."""
+    """None for what takes lines of its own; ``narrow``: without an interval."""
+    if name in _COMMANDS:
+        return None
     if isinstance(value, Mapping):
         if value.keys() == {'type', 'name'}:
             return f'{value["type"]} {value["name"]}'
@@ -321,12 +328,16 @@ def _cell(value: Any, name: str, *, narrow: bool = False) -> Optional[str]:
         low, middle, high = (in_unit(value[end], name) for end in ('low', 'value', 'high'))
         return middle if narrow or low == middle == high else f'{middle} ({low} to {high})'
     if isinstance(value, list):
+        if name in _IDS and all(isinstance(item, int) for item in value):
+            return format_ids(value)
         several = any(isinstance(item, Mapping) or ' ' in str(item) for item in value)
         return None if several else ', '.join(in_unit(item, name) for item in value)
     return in_unit(value, name)
 
 
-def _below(value: Any, indent: int) -> str:
+def _below(value: Any, name: str, indent: int) -> str:
+    if name in _COMMANDS:
+        return joined(*map(shell_command, [value] if isinstance(value, str) else value))
     if isinstance(value, Mapping):
         if not all(isinstance(one, Mapping) for one in value.values()):
             return outline(value, indent=indent)

@@ -10,7 +10,6 @@ from typing import Annotated, Optional, Union
 
 from ..advise.profiles import Profile
 from ..advise.whatif.compare import Comparison, OptionChange
-from ..advise.whatif.derive import Choice, Derivation
 from ..advise.whatif.situation import Situation
 from ..advise.whatif.tree import TreeAnswer
 from ..lsm.calibration import Formula, calibration
@@ -19,7 +18,6 @@ from ..notes import InPlace, Picked
 from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.checks import Problem
 from ..options.effective import as_read_by
-from ..options.grammar import OptionDifference
 from ..options.syntax import OptionSyntaxError, parse
 from ..options.verdict import ReleaseVerdict, Verdict
 from ..units import UNKNOWN
@@ -152,21 +150,17 @@ def profile_list(profiles: Sequence[Profile]) -> str:
     return sections(table(_PROFILES, profiles), note if superseded else '')
 
 
-_Inputs = Annotated[
-    Situation,
-    Picked('workload', 'load', 'objects', 'memory_target_bytes', 'cores', 'devices', 'columns'),
-    'Inputs of the model; null: unknown.',
-]
-_Assumptions = Annotated[tuple[str, ...], 'Assumptions in place of unknown inputs.']
-
-
 @dataclass(frozen=True)
 class Model:
     """Model of an OSD's RocksDB with an option string."""
 
     answer: Annotated[TreeAnswer, InPlace()]
-    inputs: _Inputs
-    assumptions: _Assumptions
+    inputs: Annotated[
+        Situation,
+        Picked('workload', 'load', 'objects', 'memory_target_bytes', 'cores', 'devices', 'columns'),
+        'Inputs of the model; null: unknown.',
+    ]
+    assumptions: Annotated[tuple[str, ...], 'Assumptions in place of unknown inputs.']
     level0: Annotated[
         LevelsModel,
         Picked('level0_files', 'level0_bytes', 'level0_to_level1'),
@@ -181,36 +175,7 @@ class Model:
     measured: Annotated[str, 'Source of the measured parameters and intervals.']
 
 
-@dataclass(frozen=True)
-class Derived:
-    """A derived option string, with a reason for each option."""
-
-    options: Annotated[str, 'bluestore_rocksdb_options']
-    equals: Annotated[Optional[str], 'Equivalent profile; null: none.']
-    nearest: Annotated[str, 'Most similar profile.']
-    differences: Annotated[
-        tuple[OptionDifference, ...], 'Differences from the most similar profile.'
-    ]
-    situation: Annotated[Situation, InPlace('osd_id', 'release')]
-    inputs: _Inputs
-    assumptions: _Assumptions
-    choices: Annotated[tuple[Choice, ...], 'Options with their reasons.']
-
-
 def model_of(answer: TreeAnswer) -> Model:
     model, known, inputs = answer.model, calibration(), answer.situation
     assumed = model.assumptions
     return Model(answer, inputs, assumed, model.levels, model, known.formulas, known.source)
-
-
-def derived_of(derived: Derivation) -> Derived:
-    return Derived(
-        derived.options,
-        derived.equals,
-        derived.nearest,
-        derived.differences,
-        derived.situation,
-        derived.situation,
-        derived.assumptions,
-        derived.choices,
-    )

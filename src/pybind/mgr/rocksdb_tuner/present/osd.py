@@ -20,7 +20,7 @@ from ..advise.records import (
 from ..advise.whatif.tree import Modeled, modeled
 from ..deep.reader import OsdDeepStats
 from ..mgr.records import OsdInfo
-from ..notes import Amount, Count, Digits, InPlace, OsdId, Picked
+from ..notes import Amount, Count, InPlace, OsdId, Picked
 from ..observe.details import LatencyPart, WriteLatency
 from ..observe.kv_stats import LevelStats
 from ..observe.signals import Signals
@@ -238,10 +238,6 @@ def growth_of(facts: OsdFacts, points: Optional[GrowthPoints]) -> Growth:
     )
 
 
-#: Shown as a color, which needs no more digits.
-_Shade = Annotated[Amount, Digits(3)]
-
-
 @dataclass(frozen=True)
 class Named:
     """A text for every OSD."""
@@ -264,11 +260,11 @@ class OsdMap:
         tuple[Optional[bool], ...], 'Whether a restart would apply the configured options.'
     ]
     kv_sync_ms: Annotated[
-        tuple[Optional[_Shade], ...], 'Mean duration of one round of the kv_sync thread.'
+        tuple[Optional[Amount], ...], 'Mean duration of one round of the kv_sync thread.'
     ]
-    kv_sync_busy: Annotated[tuple[Optional[_Shade], ...], 'Time inside kv_sync over wall time.']
+    kv_sync_busy: Annotated[tuple[Optional[Amount], ...], 'Time inside kv_sync over wall time.']
     db_used_ratio: Annotated[
-        tuple[Optional[_Shade], ...],
+        tuple[Optional[Amount], ...],
         'Used share of the DB device, 0..1; null without a dedicated device.',
     ]
     spilled: Annotated[
@@ -290,11 +286,16 @@ def osd_map_of(snapshot: Snapshot) -> OsdMap:
         workloads=_named(_workload(facts).workload_class.value for facts in osds),
         profiles=_named(column('options.profile')),
         pending_restart=column('options.pending_restart'),
-        kv_sync_ms=column('signals.kv_sync_ms'),
-        kv_sync_busy=column('signals.kv_sync_busy'),
-        db_used_ratio=tuple(used_ratio(facts.signals) for facts in osds),
+        kv_sync_ms=_shades(column('signals.kv_sync_ms')),
+        kv_sync_busy=_shades(column('signals.kv_sync_busy')),
+        db_used_ratio=_shades(used_ratio(facts.signals) for facts in osds),
         spilled=tuple(n if n is None else n > 0 for n in column('signals.slow_used_bytes')),
     )
+
+
+def _shades(values: Iterable[Optional[float]]) -> tuple[Optional[float], ...]:
+    """Shown as colors, which need no more digits."""
+    return tuple(value if value is None else round(value, 3) for value in values)
 
 
 def used_ratio(signals: Optional[Signals]) -> Optional[float]:

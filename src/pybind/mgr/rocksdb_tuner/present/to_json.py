@@ -6,14 +6,13 @@ without the "_" after a Python keyword. Unknown values are null.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, cached_property
-from typing import Any, NamedTuple, Optional, Union, get_type_hints
+from typing import Any, NamedTuple, Optional, Union, get_origin, get_type_hints
 
 from ..kinds import Field, Form, Kind, fields_of, kind_of
-from ..notes import AsTime, Digits, InPlace, Named, Picked, Time, Unbounded
+from ..notes import AsTime, InPlace, Named, Picked, Time, Unbounded
 from ..units import format_time, rounded
 
 #: A document or a part of one, as accepted by `json.dumps`.
@@ -150,7 +149,7 @@ def _write(kind: Kind) -> Optional[_Write]:
     if AsTime() in kind.notes:
         return format_time
     if kind.form is Form.NUMBER:
-        return next((_to_digits(n.number) for n in kind.notes if isinstance(n, Digits)), rounded)
+        return rounded
     if kind.form is Form.ANYTHING:
         return plain
     if kind.form is Form.ENUM:
@@ -162,7 +161,9 @@ def _write(kind: Kind) -> Optional[_Write]:
         return inner and (lambda value: None if value is None else inner(value))
     if kind.form is Form.LIST:
         item = _write(kind.parts[0])
-        return list if item is None else lambda values: [item(value) for value in values]
+        # The order of a set differs from process to process.
+        ordered = sorted if get_origin(kind.hint) is frozenset else list
+        return ordered if item is None else lambda values: [item(v) for v in ordered(values)]
     if kind.form is Form.MAPPING:
         named = _write(kind.parts[1]) or (lambda value: value)
         return lambda values: {str(name): named(value) for name, value in values.items()}
@@ -171,7 +172,3 @@ def _write(kind: Kind) -> Optional[_Write]:
 
 def _value(member: Enum) -> Json:
     return member.value  # type: ignore[no-any-return]
-
-
-def _to_digits(count: int) -> _Write:
-    return lambda value: round(value, count) if math.isfinite(value) else None

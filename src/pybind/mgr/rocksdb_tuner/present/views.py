@@ -13,7 +13,9 @@ from typing import Annotated, Any, Callable, NamedTuple, Optional, Union
 
 from ..advise.profiles import Profile
 from ..advise.records import Finding
+from ..advise.weighing import Assessment
 from ..advise.whatif.compare import Comparison
+from ..advise.whatif.derive import Derivation
 from ..doctor import DoctorCheck
 from ..kinds import kind_of
 from ..notes import Picked
@@ -88,8 +90,8 @@ VIEWS = {
         advice.RecommendationInFull, advice.in_full, advice.show, f'{COMMAND} recommend <id>'
     ),
     'recommend-all': View(
-        tuple[advice.Considered, ...],
-        advice.considered_of,
+        tuple[Assessment, ...],
+        advice.assessments_of,
         advice.candidates,
         f'{COMMAND} recommend --all',
     ),
@@ -140,10 +142,10 @@ VIEWS = {
         ),
     ),
     'profile-derive': View(
-        options.Derived,
-        options.derived_of,
+        Derivation,
+        None,
         (
-            *(*_SITUATION, 'options', 'equals', 'nearest', 'differences', 'choices'),
+            *(*_SITUATION, 'workload', 'options', 'equals', 'nearest', 'differences', 'choices'),
             'assumptions',
         ),
     ),

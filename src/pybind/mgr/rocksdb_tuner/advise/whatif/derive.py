@@ -15,6 +15,7 @@ from typing import Annotated, Optional
 from ...knowledge import loader
 from ...lsm.calibration import calibration
 from ...lsm.levels import TreeOptions, tree_options
+from ...notes import InPlace
 from ...options.catalogue import catalogue
 from ...options.grammar import OptionDifference, diff
 from ...options.releases import KnownRelease
@@ -106,19 +107,20 @@ class Choice:
 class Derivation:
     """Options for a situation, and the nearest published profile."""
 
-    situation: Situation
-    options: str
-    choices: tuple[Choice, ...]
-    #: Name of the equivalent profile; None if there is none.
-    equals: Optional[str]
-    #: The nearest profile, and the differences from it.
-    nearest: str
-    differences: tuple[OptionDifference, ...]
+    situation: Annotated[Situation, InPlace('osd_id', 'release', 'workload')]
+    options: Annotated[str, 'bluestore_rocksdb_options']
+    choices: Annotated[tuple[Choice, ...], 'Options with their reasons.']
+    equals: Annotated[Optional[str], 'Equivalent profile; null: none.']
+    nearest: Annotated[str, 'Most similar profile.']
+    differences: Annotated[
+        tuple[OptionDifference, ...], 'Differences from the most similar profile.'
+    ]
 
     @property
-    def assumptions(self) -> tuple[str, ...]:
-        assumed = self.situation.assumptions
-        return (*assumed.common, *assumed.derivation)
+    def assumptions(
+        self,
+    ) -> Annotated[tuple[str, ...], 'Assumptions in place of unknown inputs.']:
+        return (*self.situation.assumptions.common, *self.situation.assumptions.derivation)
 
 
 def derive(situation: Situation) -> Derivation:

@@ -250,7 +250,7 @@ def test_candidates_equal_those_of_the_module(
         return
     (group,) = document = json.loads(shown)
     jsonschema.validate(document, json.loads((SCHEMAS / 'recommend-all.schema.json').read_text()))
-    assert (group['min_gain_percent'], group['max_loss_percent']) == (30, 1)
+    assert (group['min_gain'], group['max_loss']) == (0.3, 0.01)
     assert len(group['candidates']) > 5
 
 

@@ -3,6 +3,24 @@
 /** What is not known: everything is null. */
 export type OrNulls<T> = { [K in keyof T]: T[K] | null };
 
+/** Candidates of one group, and the choice; all null if none were compared. */
+export interface Assessment {
+  /** Config mask of the group. */
+  who: string;
+  /** The change of options that was chosen, or why none was. */
+  decision: Decision;
+  /** Minimum saving of a resource, with 80% probability. */
+  min_gain: number | null;
+  /** Maximum additional use of any other resource, with 80% probability. */
+  max_loss: number | null;
+  /** Resources that may be plentiful: higher usage is reported but allowed. */
+  unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown')[] | null;
+  /** Candidates that were compared. */
+  candidates: Weighed[] | null;
+  /** Limiting resource, or else that of the largest saving. */
+  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown' | null;
+}
+
 /** A compaction campaign, which applies a change to existing data. */
 export interface Campaign {
   /** Kind of operation. */
@@ -51,28 +69,6 @@ export interface CanarySoak {
   fill_s: number | null;
   /** Action if the canary is neither better nor worse. */
   no_benefit: 'promote' | 'rollback';
-}
-
-/** A candidate option string. */
-export interface Candidate {
-  /** Name of the profile, or "derived". */
-  name: string;
-  /** "running": the running options; "successor": the default of later releases; "default": the default of the release; "derived": computed from the published goals for these OSDs. */
-  origin: 'running' | 'successor' | 'default' | 'profile' | 'derived';
-  /** Option string. */
-  options: string;
-  /** Name of the profile; null if it matches none. */
-  profile: string | null;
-  /** Why it is infeasible, in sentences; empty if it is feasible. */
-  infeasible: string[];
-  /** Effect on each resource; empty for running options and infeasible candidates. */
-  effects: Usage[];
-  /** Why it was not chosen, as a sentence; null for the chosen candidate, running options and infeasible candidates. */
-  short: string | null;
-  /** Experiment on this cluster that measured it against the running options; null: none. */
-  measured_in: string | null;
-  /** Whether it was chosen for the group. */
-  chosen: boolean;
 }
 
 /** A change with its actor and outcome. */
@@ -135,24 +131,6 @@ export interface Comparison {
   result: 'right' | 'direction' | 'wrong';
   /** Whether the measured change is in the predicted interval. */
   held: boolean;
-}
-
-/** Candidates of one group, and the choice. */
-export interface Considered {
-  /** Config mask of the group. */
-  who: string;
-  /** Limiting resource, or else that of the largest saving; null: no candidates were compared. */
-  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown' | null;
-  /** The change of options that was chosen, or why none was. */
-  decision: Decision;
-  /** Minimum saving of a resource, with 80% probability. */
-  min_gain_percent: number;
-  /** Maximum additional use of any other resource, with 80% probability. */
-  max_loss_percent: number;
-  /** Resources that the OSDs have plenty of, exempt from max_loss_percent. */
-  unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown')[];
-  /** Candidates that were compared. */
-  candidates: Candidate[];
 }
 
 /** What to do about a group of OSDs; every answer shows it in these words. */
@@ -331,7 +309,7 @@ export interface ExperimentPlan {
   unknown: string[];
   /** Conditions that must hold before each restart. */
   gates: string[];
-  /** Command that starts it. */
+  /** Command that starts it; empty if it is not possible. */
   command: string;
 }
 
@@ -793,7 +771,7 @@ export interface Recommendation {
   /** Option to change: the option string, or the annex that OSDs append to it. */
   option: string;
   /** Candidates considered, as in "recommend --all"; null if none were compared. */
-  candidates: Candidate[] | null;
+  candidates: Weighed[] | null;
 }
 
 /** A recommendation, with the options that it changes. */
@@ -1110,6 +1088,28 @@ export interface Watch {
   soaked_s: number | null;
   /** Ids of the control OSDs. */
   controls: number[];
+}
+
+/** A candidate option string, compared with the running options. */
+export interface Weighed {
+  /** Name of the profile, or "derived". */
+  name: string;
+  /** "running": the running options; "successor": the default of later releases; "default": the default of the release; "derived": computed from the published goals for these OSDs. */
+  origin: 'running' | 'successor' | 'default' | 'profile' | 'derived';
+  /** Option string. */
+  options: string;
+  /** Name of the profile; null if it matches none. */
+  profile: string | null;
+  /** Why it is infeasible, in sentences; empty if it is feasible. */
+  infeasible: string[];
+  /** Effect on each resource; empty for running options and infeasible candidates. */
+  effects: Usage[];
+  /** Why it was not chosen, as a sentence; null for the chosen candidate, running options and infeasible candidates. */
+  short: string | null;
+  /** Experiment on this cluster that measured it against the running options; null: none. */
+  measured_in: string | null;
+  /** Whether it was chosen for the group. */
+  chosen: boolean;
 }
 
 /** Workload of the clients. */

@@ -3,8 +3,8 @@
 import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Candidate, Considered, Usage } from './answers';
-import { effect, plural, resourceName, who } from './format';
+import type { Assessment, Usage, Weighed } from './answers';
+import { effect, percent, plural, resourceName, who } from './format';
 import { item, label, table } from './parts';
 import type { Cell } from './table';
 
@@ -16,7 +16,7 @@ const ORIGIN: Record<string, string> = {
   derived: 'derived for these OSDs',
 };
 
-export function candidates(all: readonly Considered[], error: string): TemplateResult | typeof nothing {
+export function candidates(all: readonly Assessment[], error: string): TemplateResult | typeof nothing {
   const found = all.filter((c) => c.resource !== null);
   if (!found.length && !error) return nothing;
   return html`<h3>Candidates</h3>
@@ -28,37 +28,38 @@ export function candidates(all: readonly Considered[], error: string): TemplateR
     ${repeat(
       found,
       (d) => d.who,
-      (d) => item(who(d.who), plural(d.candidates.length, 'candidate'), compared(d)),
+      (d) => item(who(d.who), plural(d.candidates?.length ?? 0, 'candidate'), compared(d)),
     )}`;
 }
 
-function compared(of: Considered): TemplateResult {
+function compared(of: Assessment): TemplateResult {
   const resource = of.resource ?? '';
+  const plenty = of.unconstrained ?? [];
   return html`<p>
       A candidate can be chosen if it improves ${resourceName(resource)} by at least
-      ${of.min_gain_percent}% and worsens nothing by more than ${of.max_loss_percent}%, each with 80%
+      ${percent(of.min_gain)} and worsens nothing by more than ${percent(of.max_loss)}, each with 80%
       probability.
-      ${of.unconstrained.length
-        ? `Additional use of ${of.unconstrained.map(resourceName).join(', ')} is not counted as a
+      ${plenty.length
+        ? `Additional use of ${plenty.map(resourceName).join(', ')} is not counted as a
             loss: the capacity of the OSDs is unknown.`
         : nothing}
     </p>
     ${table(
       `Candidates for ${who(of.who)}`,
       ['Candidate', 'Origin', `Change in ${resourceName(resource)}`, 'Worst loss', 'Other changes', 'Result'],
-      [...of.candidates].sort((a, b) => rank(a) - rank(b)).map((c) => cells(c, of)),
+      [...(of.candidates ?? [])].sort((a, b) => rank(a) - rank(b)).map((c) => cells(c, of)),
     )}`;
 }
 
-function rank({ chosen, origin, infeasible }: Candidate): number {
+function rank({ chosen, origin, infeasible }: Weighed): number {
   return chosen ? 0 : origin === 'running' ? 1 : infeasible.length ? 3 : 2;
 }
 
-function cells(candidate: Candidate, { resource, unconstrained }: Considered): Cell[] {
+function cells(candidate: Weighed, { resource, unconstrained }: Assessment): Cell[] {
   const { name, origin, chosen, options, infeasible, short, measured_in } = candidate;
   const gain = candidate.effects.find((e) => e.resource === resource);
   const [worst] = candidate.effects
-    .filter((e) => e !== gain && e.high_percent > 0 && !unconstrained.some((r) => r === e.resource))
+    .filter((e) => e !== gain && e.high_percent > 0 && !unconstrained?.some((r) => r === e.resource))
     .sort((a, b) => b.high_percent - a.high_percent);
   const others = candidate.effects.filter((e) => e !== gain && e !== worst).map(named);
   const result = [...infeasible, short, measured_in && `Measured in experiment ${measured_in}.`];

@@ -3,8 +3,8 @@ import { LitElement, html, nothing, TemplateResult } from 'lit';
 import { decisions, findings, recommendations, AdviceHost, Reading } from './advice';
 import { Api, ApiError } from './api';
 import type {
+  Assessment,
   Change,
-  Considered,
   Finding,
   Growth,
   Group,
@@ -105,7 +105,7 @@ export class RocksDbTunerPanel extends LitElement {
   private declare chartError: string;
   private declare canary: Picture[];
   private declare read: ReadonlyMap<string, Reading>;
-  private declare considered: Considered[];
+  private declare considered: Assessment[];
   private declare considerError: string;
   private declare entries: number;
   private meanings: ReadonlyMap<string, string> = new Map();
@@ -225,7 +225,7 @@ export class RocksDbTunerPanel extends LitElement {
   /** Read the candidates; an error affects their section only. */
   private async readConsidered(signal: AbortSignal): Promise<void> {
     try {
-      this.considered = await this.api.get<Considered[]>('/candidates', signal);
+      this.considered = await this.api.get<Assessment[]>('/candidates', signal);
       this.considerError = '';
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
