@@ -64,14 +64,6 @@ def test_there_and_back_again_is_no_change() -> None:
     assert change(tree(LZ4), tree(LZ4)) == Estimate(1.0, 1.0, 1.0)
 
 
-def test_column_without_own_compression_costs_none() -> None:
-    """Options of a column come over those of the database."""
-    cfs = 'm(3) p(3,0-12) O(3,0-13)=compression=kNoCompression L P'
-    load = Load(workload='rbd-randwrite', data_bytes=30.0 * GIB)
-    some, all_of_them = cpu_of(tree_of(LZ4, '7.9', cfs, load=load)), cpu_of(tree(LZ4))
-    assert 0 < some.compression_us_per_wal_kib < 0.5 * all_of_them.compression_us_per_wal_kib
-
-
 # -- what follows from a tree
 
 

@@ -80,18 +80,6 @@ def test_files_that_are_merged_are_no_larger_than_together(
     assert merged <= files * left_bytes(kind, writes, held) * (1 + 1e-9)
 
 
-@given(KINDS, WRITES, POPULATIONS)
-def test_no_more_is_left_than_was_written(kind: KeyKind, writes: float, held: Population) -> None:
-    most = (kind.left_bytes + kind.tombstone_bytes) * writes
-    assert 0 < left_bytes(kind, writes, held) <= most * (1 + 1e-9)
-
-
-def test_window_of_many_logs_retains_one_log_and_its_removals() -> None:
-    held = Population(1, 30, 90_000)
-    left = left_bytes(LOGGED, 900_000, held)
-    assert left == 90_000 * LOGGED.left_bytes + 900_000 * LOGGED.tombstone_bytes
-
-
 @pytest.mark.parametrize(
     ('placement_groups', 'log_entries', 'dups'),
     [(100, 300_000, 0), (32, 18_750, 32 * DUPS_TRACKED - 18_750), (1200, 300_000, 3_300_000)],

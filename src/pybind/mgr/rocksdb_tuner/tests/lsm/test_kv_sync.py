@@ -53,12 +53,6 @@ def test_published_iops_are_within_the_predicted_interval(options: str, iops: in
     assert 1 / predicted.value == pytest.approx(iops / 527603, rel=0.04)
 
 
-def test_fourfold_level_0_writes_reduce_the_gain_from_cheaper_inserts() -> None:
-    """16 x 64 MiB without merging: 6.1% published, where inserts alone would give 8."""
-    predicted = change(DEFAULT, SMALL)
-    assert 1.061 < 1 / predicted.value < 1.1
-
-
 @pytest.mark.parametrize(('mib', 'least', 'most'), [(8, 0.71, 0.82), (16, 0.73, 0.92)])
 def test_measured_thread_times_are_close(mib: int, least: float, most: float) -> None:
     """CPU of bstore_kv_sync for a write against 256 MiB, OSDs of 16.2.15, four rounds."""
@@ -109,18 +103,6 @@ def test_larger_memtables_never_take_less(power: int, more: int) -> None:
     assert found.low >= 1 - 1e-9
 
 
-@given(st.integers(20, 32), st.integers(20, 32))
-def test_back_again_is_as_before(one: int, other: int) -> None:
-    there = change(
-        f'{DEFAULT},write_buffer_size={1 << one}', f'{DEFAULT},write_buffer_size={1 << other}'
-    )
-    back = change(
-        f'{DEFAULT},write_buffer_size={1 << other}', f'{DEFAULT},write_buffer_size={1 << one}'
-    )
-    assert there.value * back.value == pytest.approx(1)
-    assert there.low * back.high == pytest.approx(1)
-
-
 def test_full_wal_keeps_memtables_small() -> None:
     """Memtables of 1 GiB under a WAL of 64 MiB are never larger than that."""
     huge = f'{DEFAULT},write_buffer_size=1G,max_total_wal_size=64M'
@@ -132,9 +114,3 @@ def test_unknown_workload_gives_unknown_time() -> None:
     assert tree.kv_sync_time is None
     assert kv_sync_time(tree.column_families, INSERTS) is None
     assert kv_sync_change(tree.column_families, tree.column_families, INSERTS) is None
-
-
-def test_default_of_pacific_takes_about_the_measured_time() -> None:
-    found = tree_of(DEFAULT, '6.8', PACIFIC_CFS, load=RBD).kv_sync_time
-    assert found is not None
-    assert found.value == pytest.approx(1, abs=0.03)

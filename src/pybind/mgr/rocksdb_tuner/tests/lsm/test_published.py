@@ -6,9 +6,9 @@ import pytest
 
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.lsm.levels import level_targets
-from rocksdb_tuner.lsm.records import Devices, Load, VolumeSelection
+from rocksdb_tuner.lsm.records import Load, VolumeSelection
 
-from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS, options_of, tree_of, with_db
+from .samples import GIB, MIB, REEF_CFS, options_of, tree_of, with_db
 
 OLD = 'max_bytes_for_level_base=268435456,max_bytes_for_level_multiplier=10'
 NEW = profile('lz4-2025').options
@@ -93,27 +93,6 @@ def test_spillover_with_a_half_empty_device() -> None:
     assert tree.db_device.unused_bytes > 40 * GIB
 
 
-def test_spillover_with_318_of_596_gib_used() -> None:
-    """Of the old defaults level 4 ends at 278 GiB, and level 5 is 2.4 TiB."""
-    tree = tree_of(
-        OLD,
-        devices=with_db(596 * GIB),
-        selection=VolumeSelection(policy='rocksdb_original'),
-    )
-    assert tree.db_device is not None
-    assert tree.db_device.last_level == 4
-    assert tree.db_device.unused_bytes > 280 * GIB
-
-
-def test_level_sizes_chosen_to_fill_a_device() -> None:
-    """350 MB x 7: 140 GB of levels in a DB device of 160 GB."""
-    options = 'max_bytes_for_level_base=350000000,max_bytes_for_level_multiplier=7'
-    tree = tree_of(options, devices=with_db(160 * 10**9))
-    assert tree.db_device is not None
-    assert tree.db_device.last_level == 4
-    assert tree.levels.levels[3].cumulative_bytes == 140 * 10**9
-
-
 def test_use_some_extra_is_the_device_minus_twice_the_last_level() -> None:
     """60 GB for the old defaults: level 3 fits, and what its double leaves is open to level 4."""
     tree = tree_of(OLD, devices=with_db(60 * GIB))
@@ -193,13 +172,6 @@ def test_column_families_have_their_own_options() -> None:
     assert merge == {'default': 6, 'm': 6, 'p': 6, 'O': 6, 'L': 32, 'P': 32}
 
 
-def test_rocksdb_corrects_column_family_options_too() -> None:
-    """32 memtables cannot be merged where there are 4."""
-    tree = tree_of(profile('bluestore-default-pacific').options, '6.8', cfs=REEF_CFS)
-    merge = {c.name: c.min_write_buffer_number_to_merge for c in tree.column_families}
-    assert merge['L'] == 3
-
-
 @pytest.mark.parametrize(
     ('options', 'flushes', 'compactions'),
     [
@@ -223,39 +195,6 @@ def test_levels_grow_by_the_multiplier_until_a_number_is_full() -> None:
     assert targets[-1] == targets[-2]
 
 
-def test_small_memtables_write_more_as_measured_in_2016() -> None:
-    """32 x 32 MiB: 51,569 MB with 8 merged, 118,022 with none; 4 x 256 MiB: 41,374."""
-    load = Load(workload='omap-heavy', data_bytes=40.0 * GIB)
-
-    def written(options: str) -> float:
-        write = tree_of(options, '6.8', load=load).amplification.write
-        assert write is not None
-        return write.value
-
-    small = written('write_buffer_size=32M,max_write_buffer_number=32,compression=kNoCompression')
-    merged = written(
-        'write_buffer_size=32M,max_write_buffer_number=32,min_write_buffer_number_to_merge=8,'
-        'compression=kNoCompression'
-    )
-    large = written('write_buffer_size=256M,max_write_buffer_number=4,compression=kNoCompression')
-    assert large <= merged < small
-
-
-def test_missing_input_is_unknown() -> None:
-    tree = tree_of(NEW, devices=Devices())
-    assert tree.amplification.write is None
-    assert tree.amplification.space is None
-    assert tree.db_device is None
-    assert tree.wal.fits_device is None
-    assert tree.wal.fill_s is None
-    assert tree.memtables.share_of_memory_target is None
-    assert all(level.on_db_device is None for level in tree.levels.levels)
-    for column in tree.column_families:
-        assert column.share is None
-        assert column.expected_flush_bytes is None
-        assert column.level0_file_bytes is None
-
-
 def test_unknown_database_size_is_assumed_and_reported() -> None:
     tree = tree_of(NEW, load=Load(workload='omap-heavy'))
     assert tree.amplification.write is not None
@@ -270,11 +209,6 @@ def test_family_with_few_writes_is_flushed_by_the_wal() -> None:
     by = {c.name: c.flushed_by for c in tree.column_families}
     assert by['O'] == 'wal'
     assert by['p'] == 'memtables'
-
-
-def test_database_has_this_number_of_column_families() -> None:
-    tree = tree_of(NEW, cfs=PACIFIC_CFS)
-    assert sum(c.shards for c in tree.column_families) == 12
 
 
 def test_total_memtable_limit_is_reported_as_not_included_in_flushes() -> None:

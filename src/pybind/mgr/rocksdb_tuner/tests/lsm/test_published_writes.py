@@ -114,13 +114,6 @@ def test_rows_of_2022_are_in_order_and_close() -> None:
     assert sorted(predicted, key=lambda name: predicted[name]) == order
 
 
-@pytest.mark.parametrize('objects', [256, 3000, 30000, 100000, 500000])
-def test_counting_flushes_would_match_no_row_of_2022(objects: int) -> None:
-    """The evidence that the table counts compactions: nothing else gives 3.7 times as much."""
-    found = ratios(PUBLISHED_2022, OPTIONS_2022, objects, PACIFIC_CFS, flushes_too)
-    assert found['16 x 64 MiB'] < 0.7
-
-
 @pytest.mark.parametrize('objects', [20000, 25000])
 def test_each_row_of_2016_is_within_30_percent(objects: int) -> None:
     """As far as it is known what was run: BlueStore before its first release."""

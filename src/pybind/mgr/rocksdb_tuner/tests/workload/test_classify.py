@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ClusterMap, PoolInfo
-from rocksdb_tuner.observe.load_history import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.classifier import Classifier, Memory, remember
@@ -92,11 +91,6 @@ def test_each_class_by_its_signals(osd: Signals, pools: PoolContext, expected: s
     assert (workload.confidence == 0.0) == (expected == 'unknown')
 
 
-def test_nothing_is_known_without_a_window() -> None:
-    assert seen(RBD).workload_class is WorkloadClass.UNKNOWN
-    assert seen(RBD, Signals(osd_id=0)).workload_class is WorkloadClass.UNKNOWN
-
-
 def cluster_of(osds: int) -> ClusterMap:
     """One device class with a pool for RBD."""
     pool = PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0)
@@ -116,11 +110,6 @@ def test_replicating_osd_has_the_class_of_its_group() -> None:
     assert recognized(replica, signals(write_iops=500.0)) == ('rbd-small-write',) * 2
     assert recognized(replica, signals(recovery=20.0)) == ('recovery',) * 2
     assert recognized(replica, signals()) == ('idle',) * 2
-
-
-def test_recovery_with_much_client_work_is_client_work() -> None:
-    busy = seen(RBD, signals(write_iops=500.0, recovery=20.0))
-    assert busy.workload_class is WorkloadClass.RBD_SMALL_WRITE
 
 
 @given(
@@ -195,50 +184,6 @@ def test_pool_statistics_identify_the_client(
         assert 'pools' in {e.signal for e in workload.evidence}
 
 
-def pool(pool_id: int, application: str, metadata: bool = False) -> PoolInfo:
-    return PoolInfo(
-        pool_id, application, (application,), 3, 2, (), cephfs_metadata=metadata, crush_rule=0
-    )
-
-
-def pool_rates(writes_per_s: float) -> PoolRates:
-    return PoolRates(0.0, 0.0, writes_per_s, 0.0)
-
-
-def test_rest_of_the_operations_belongs_to_the_gateway() -> None:
-    """A put is three operations of fifteen parts; 165 puts and 500 block writes per second."""
-    cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'rgw')))
-    rates = {1: pool_rates(500.0), 2: pool_rates(15 * 165.0)}
-    shares = pool_context(cluster_map, 'ssd', rates, 3 * 165.0 + 500.0).shares
-    assert shares is not None
-    assert shares['rbd'].changes == pytest.approx(500 / 995)
-    assert shares['rgw'].changes == pytest.approx(495 / 995)
-
-
-def test_pool_statistics_of_a_small_part_of_the_work_are_ignored() -> None:
-    """They arrive later than the counters of OSDs. The manager's own pool does not count."""
-    cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'mgr')))
-    assert pool_context(cluster_map, 'ssd', {1: pool_rates(20.0)}, 500.0).shares is None
-    assert pool_context(cluster_map, 'ssd', {2: pool_rates(500.0)}, 500.0).shares is None
-    assert pool_context(cluster_map, 'ssd', {}, 500.0).shares is None
-    reported = pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares
-    assert reported is not None
-    assert reported['rbd'].changes == 1.0
-
-
-def test_backtraces_in_the_data_pool_are_work_of_the_mds() -> None:
-    """As seen on 18.2.7: attributes without data there, a journal in the metadata pool."""
-    pools = (pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True))
-    cluster_map = ClusterMap(1, frozenset(), None, (), pools)
-    backtraces, journal = pool_rates(2000.0), PoolRates(0.0, 0.0, 10.0, 5e6)
-    reported = pool_context(cluster_map, 'ssd', {1: backtraces, 2: journal}, 2010.0).shares
-    assert reported == {'cephfs_metadata': Share(1.0, 1.0)}
-    files = PoolRates(0.0, 0.0, 500.0, 500 * 8192.0)
-    reported = pool_context(cluster_map, 'ssd', {1: files, 2: journal}, 510.0).shares
-    assert reported is not None
-    assert reported['cephfs_data'].changes == pytest.approx(500 / 510)
-
-
 def work(workload_class: WorkloadClass) -> Workload:
     return Workload(workload_class, 0.0 if workload_class is WorkloadClass.UNKNOWN else 0.9, ())
 
@@ -281,10 +226,6 @@ def test_mixed_sample_between_two_workloads_does_not_delay_the_second() -> None:
     assert shown([RBD_WRITE, RBD_WRITE, READS])[-1] is RBD_WRITE
 
 
-def test_idle_is_accepted_at_once() -> None:
-    assert shown([RBD_WRITE, RBD_WRITE, IDLE]) == [WorkloadClass.UNKNOWN, RBD_WRITE, IDLE]
-
-
 def test_recovery_is_accepted_at_once_and_left_like_any_other_class() -> None:
     """The class of ended clients must not represent recovery in the meantime."""
     recovery = WorkloadClass.RECOVERY
@@ -296,14 +237,6 @@ def test_first_sample_is_unclassified_or_idle() -> None:
     """Just after a start gateways are busy with themselves."""
     assert shown([RBD_WRITE]) == [WorkloadClass.UNKNOWN]
     assert shown([IDLE]) == [IDLE]
-
-
-def test_doubtful_class_has_a_lower_confidence() -> None:
-    sure = remember(remember(None, work(RBD_WRITE), 0.0), work(RBD_WRITE), 10.0)
-    doubted = remember(sure, work(WorkloadClass.READ_MOSTLY), 20.0)
-    assert doubted.shown.workload_class is RBD_WRITE
-    assert doubted.shown.confidence < sure.shown.confidence
-    assert remember(doubted, work(RBD_WRITE), 30.0).shown == sure.shown
 
 
 READS = WorkloadClass.READ_MOSTLY

@@ -89,15 +89,6 @@ def test_small_and_large_depend_on_the_mean_write() -> None:
     assert sized(0.9) is WorkloadClass.UNKNOWN
 
 
-def test_large_class_calls_are_large_writes() -> None:
-    def called(mean: float) -> WorkloadClass:
-        calls = {'class_calls_per_s': 100.0, 'class_call_bytes_per_s': 100 * mean}
-        return named(doing(writes_per_s=0.0, write_bytes_per_s=0.0, **calls), RGW)
-
-    assert called(LIMITS.large_write_bytes) is WorkloadClass.LARGE_WRITE
-    assert called(LIMITS.large_write_bytes - 1) is WorkloadClass.RGW_METADATA
-
-
 def test_few_large_writes_beside_more_read_bytes_do_not_decide_the_class() -> None:
     large = {'writes_per_s': 10.0, 'write_bytes_per_s': 10 * 1e6}
     assert named(doing(**large, reads_per_s=2.0, read_bytes_per_s=10e6)) is (
@@ -122,15 +113,6 @@ def test_gateway_metadata_is_identified_by_its_share_of_class_calls() -> None:
     assert named(doing(class_calls_per_s=calls * 0.999), RGW._replace(rbd=True)) is (
         WorkloadClass.RBD_SMALL_WRITE
     )
-
-
-def test_keys_alone_belong_to_the_gateway_or_cephfs_and_to_none_if_both_exist() -> None:
-    keys = doing(write_bytes_per_s=0.0)
-    assert named(keys, RGW) is WorkloadClass.RGW_METADATA
-    assert named(keys, CEPHFS) is WorkloadClass.CEPHFS_METADATA
-    both = CEPHFS._replace(rgw=True)
-    assert classify(keys, both).confidence == 0.0
-    assert named(keys, both) is WorkloadClass.UNKNOWN
 
 
 # -- pools
@@ -197,7 +179,16 @@ def test_backtraces_count_with_the_work_of_the_metadata_pool() -> None:
     assert data['cephfs_data'].changes == pytest.approx(1 / 3)
 
 
+def test_rest_of_the_operations_belongs_to_the_gateway() -> None:
+    """A put is three operations of fifteen parts; 165 puts and 500 block writes per second."""
+    pools = pool(1, 'rbd'), pool(2, 'rgw')
+    found = shares(995.0, *pools, p1=(500.0, 0.0), p2=(15 * 165.0, 0.0))
+    assert found is not None
+    assert found['rbd'].changes == pytest.approx(500 / 995)
+
+
 def test_pool_statistics_must_cover_half_of_the_changes() -> None:
+    assert shares(100.0, pool(1, 'mgr'), p1=(100.0, 0.0)) is None
     assert shares(100.0, pool(1, 'rbd'), p1=(50.0, 0.0)) == {'rbd': Share(1.0, 0.0)}
     assert shares(100.0, pool(1, 'rbd'), p1=(49.9, 0.0)) is None
     assert shares(0.0, pool(1, 'rbd'), p1=(0.0, 0.0)) is None
@@ -223,43 +214,6 @@ def test_few_operations_are_less_certain_unless_they_carry_many_bytes() -> None:
     assert large.confidence == pytest.approx(
         0.95 * (0.7 + 0.3 * max(0.5, by_operations)), abs=0.001
     )
-
-
-@pytest.mark.parametrize(
-    ('seen', 'pools', 'message'),
-    [
-        (BUSY, RBD, ('The mean write size is 4.0 KiB.', '4000 KiB/s in all.')),
-        (
-            doing(write_bytes_per_s=1000 * 40000.0),
-            RBD,
-            ('The mean write size is 39.1 KiB.', '39062 KiB/s in all.'),
-        ),
-        (
-            doing(writes_per_s=0.0, write_bytes_per_s=0.0, reads_per_s=1000.0),
-            RBD,
-            ('0% of the operations write, 0% are class calls, 100% read.',),
-        ),
-        (
-            doing(writes_per_s=0.0, write_bytes_per_s=0.0, class_calls_per_s=1000.0),
-            RGW,
-            ('0% of the operations write, 100% are class calls, 0% read.',),
-        ),
-        (
-            doing(
-                writes_per_s=0.0,
-                write_bytes_per_s=0.0,
-                class_calls_per_s=100.0,
-                class_call_bytes_per_s=100e6,
-            ),
-            RGW,
-            ('The mean class call writes 976.6 KiB.', '50 client operations'),
-        ),
-    ],
-)
-def test_evidence_text(seen: Activity, pools: PoolContext, message: tuple[str, ...]) -> None:
-    statements = [evidence.statement for evidence in classify(seen, pools).evidence]
-    for words in message:
-        assert any(words in statement for statement in statements), (words, statements)
 
 
 # -- what is summed

@@ -14,7 +14,6 @@ from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 KIB = 1024
 OF_RBD = PoolContext(rbd=True, rgw=False, cephfs_metadata=False)
-OF_RGW = PoolContext(rbd=False, rgw=True, cephfs_metadata=False)
 
 
 def doing(
@@ -41,18 +40,9 @@ def test_reads_do_not_hide_the_writer_of_block_devices(reads: int) -> None:
     assert writer(doing(1000 - 10 * reads, 10 * reads), OF_RBD) == (MIXED, SMALL)
 
 
-def test_dominant_reads_have_no_writer() -> None:
-    assert writer(doing(100, 900), OF_RBD) == (WorkloadClass.READ_MOSTLY, SMALL)
-
-
 @pytest.mark.parametrize('size_kib', [20, 32, 63])
 def test_writes_neither_small_nor_large_have_a_writer(size_kib: int) -> None:
     assert writer(doing(1000, 10, size_kib), OF_RBD) == (MIXED, SMALL)
-
-
-def test_load_of_the_lz4_publication_is_that_of_a_gateway() -> None:
-    """45% gets, the rest puts, which call classes."""
-    assert writer(doing(220, 450, calls=330), OF_RGW) == (MIXED, WorkloadClass.RGW_METADATA)
 
 
 def test_large_writes_are_no_metadata() -> None:
