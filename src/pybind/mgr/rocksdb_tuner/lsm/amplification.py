@@ -236,20 +236,15 @@ def wal_of(database: TreeOptions, families: Sequence[Family]) -> rocksdb_wal.Wal
 
 
 def wal(
-    database: TreeOptions,
-    families: Sequence[Family],
-    devices: Devices,
-    load: Load,
-    known: Calibration,
+    database: TreeOptions, log: rocksdb_wal.Wal, devices: Devices, load: Load, known: Calibration
 ) -> WalModel:
-    log, single = wal_of(database, families), sum(family.column.shards for family in families) == 1
     total = devices.wal_bytes if devices.dedicated_wal else None
     if total is None and devices.dedicated_wal is False and devices.dedicated_db:
         total = devices.db_bytes
     return WalModel(
         limit_bytes=log.limit_bytes,
         limited_by='max_total_wal_size'
-        if database.max_total_wal_bytes and not single
+        if log.limit_bytes == database.max_total_wal_bytes
         else 'memtables',
         file_bytes=log.file_bytes,
         device_bytes=known.quantities['wal_device_bytes'].around(log.device_bytes),
@@ -315,6 +310,7 @@ def column_family(
 def memtables(
     database: TreeOptions,
     families: Sequence[Family],
+    log: rocksdb_wal.Wal,
     workload: Optional[WorkloadCalibration],
     known: Calibration,
     memory_target_bytes: Optional[int],
@@ -324,17 +320,16 @@ def memtables(
     A memtable is freed at the end of its flush; its WAL file counts until then.
     """
     ceiling = sum(family.ceiling_bytes for family in families)
-    limit_bytes = wal_of(database, families).limit_bytes
     ratios = [w.memory_per_wal_byte for w in known.workloads.values()]
     ratio = workload.memory_per_wal_byte if workload else max(ratios)
     bounded, by = float(ceiling), 'max_write_buffer_number'
     for bound, name in (
-        (limit_bytes * ratio, 'wal'),
+        (log.limit_bytes * ratio, 'wal'),
         (float(database.db_write_buffer_bytes), 'db_write_buffer_size'),
     ):
         if 0 < bound < bounded:
             bounded, by = bound, name
-    lowest = min([bounded, *(limit_bytes * r for r in ratios)]) if by == 'wal' else bounded
+    lowest = min([bounded, *(log.limit_bytes * r for r in ratios)]) if by == 'wal' else bounded
     return MemtableModel(
         ceiling_bytes=ceiling,
         bounded_bytes=Estimate(lowest, bounded, bounded),

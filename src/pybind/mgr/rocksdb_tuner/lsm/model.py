@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple, Optional
 
 from ..options.syntax import Column, OptionSet
+from ..options.wal import Wal
 from .amplification import (
     LOG_ENTRIES,
     Contents,
@@ -83,8 +84,10 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
     flushes, compactions = background_jobs(database)
     return TreeModel(
         rocksdb_version=inputs.rocksdb_version,
-        wal=wal(database, families, inputs.devices, load, known),
-        memtables=memtables(database, families, workload, known, inputs.memory_target_bytes),
+        wal=wal(database, shape.log, inputs.devices, load, known),
+        memtables=memtables(
+            database, families, shape.log, workload, known, inputs.memory_target_bytes
+        ),
         column_families=columns,
         levels=levels(database, inputs.devices, inputs.selection),
         db_device=db_device(
@@ -136,6 +139,7 @@ class _Shape(NamedTuple):
 
     database: TreeOptions
     families: Sequence[Family]
+    log: Wal
     columns: tuple[ColumnFamilyModel, ...]
     #: With the known or assumed size of the database.
     load: Load
@@ -149,7 +153,7 @@ class _Shape(NamedTuple):
 def _shape(inputs: TreeInputs, known: Calibration) -> _Shape:
     database = tree_options(inputs.options, inputs.rocksdb_version)
     families, load, workload = _families(inputs), inputs.load, _workload(inputs, known)
-    limit_bytes = wal_of(database, families).limit_bytes
+    log = wal_of(database, families)
     contents = held = None
     if workload is not None:
         contents = Contents(families, workload)
@@ -157,16 +161,16 @@ def _shape(inputs: TreeInputs, known: Calibration) -> _Shape:
             load = replace(load, data_bytes=contents.assumed_bytes)
         held = contents.held(load, load.data_bytes)
     columns = tuple(
-        column_family(family, limit_bytes, load, workload, held, known) for family in families
+        column_family(family, log.limit_bytes, load, workload, held, known) for family in families
     )
     if contents is None or workload is None or held is None or not load.data_bytes:
-        return _Shape(database, families, columns, load, workload, held, (), ())
+        return _Shape(database, families, log, columns, load, workload, held, (), ())
     of_shards = contents.of_shards(held, load.data_bytes)
     flows = [
         flow_of(family.options, column, workload, held, data, known.overlap, load.written_ratio)
         for family, column, data in zip(families, columns, of_shards)
     ]
-    return _Shape(database, families, columns, load, workload, held, of_shards, flows)
+    return _Shape(database, families, log, columns, load, workload, held, of_shards, flows)
 
 
 # One decision evaluates dozens of option sets, each several times.

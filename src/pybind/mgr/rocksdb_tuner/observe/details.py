@@ -86,21 +86,19 @@ class WriteLatency(NamedTuple):
     """
 
     window_s: Annotated[Amount, Unbounded(), 'Seconds between the two samples.']
-    #: `osd.op_w_latency`: from the arrival of a client write to its reply.
+    #: From the arrival of a client write to its reply.
     client_op_ms: Optional[float] = None
-    #: Time in the OSD's queue: `op_w_latency` - `op_w_process_latency`.
     osd_queue_ms: Optional[float] = None
-    #: `osd.op_w_prepare_latency`: until the transaction is submitted.
+    #: Until the transaction is submitted.
     osd_prepare_ms: Optional[float] = None
-    #: BlueStore's `txc_commit_lat` (`commit_lat` before Reef): from submission to commit.
+    #: From submission to commit.
     bluestore_ms: Optional[float] = None
-    #: `state_prepare_lat`; before Reef `submit_lat`, which includes a little more.
+    #: Before Reef `submit_lat`, which includes a little more.
     prepare_ms: Optional[float] = None
     #: The part of ``prepare_ms`` spent in the throttle.
     throttle_ms: Optional[float] = None
-    #: `state_aio_wait_lat`: the data write, which precedes the metadata commit.
+    #: It precedes the metadata commit.
     data_write_ms: Optional[float] = None
-    #: `state_kv_queued_lat`: waiting for the kv_sync thread.
     kv_queue_ms: Optional[float] = None
     #: `state_kv_commiting_lat`: the round of the kv_sync thread that commits the transaction.
     kv_round_ms: Optional[float] = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Iterator, Mapping, NamedTuple, Optional
 
@@ -263,15 +264,14 @@ _FIFO_STYLE = 'kCompactionStyleFIFO'
 _UNIVERSAL_STYLE = 'kCompactionStyleUniversal'
 
 
+@dataclass
 class _Sanitizer:
     """Applies RocksDB's silent corrections, in RocksDB's order."""
 
-    def __init__(self, values: dict[str, str], written: Mapping[str, str], version: str) -> None:
-        self._values = values
-        #: Canonical values in the string, before corrections.
-        self._written = written
-        self._version = version
-        self._before_7 = major(version) < 7
+    _values: dict[str, str]
+    #: Canonical values in the string, before corrections.
+    _written: Mapping[str, str]
+    _version: str
 
     def run(self) -> dict[str, str]:
         self._sanitize_memtables()
@@ -279,6 +279,10 @@ class _Sanitizer:
         self._sanitize_compaction()
         self._sanitize_database()
         return self._values
+
+    @property
+    def _before_7(self) -> bool:
+        return major(self._version) < 7
 
     def _number(self, name: str) -> int:
         return int(self._values[name])

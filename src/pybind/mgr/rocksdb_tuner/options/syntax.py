@@ -235,14 +235,20 @@ def unwrapped(option_set: OptionSet) -> tuple[tuple[str, str], ...]:
 def _without_outer_braces(name: str, value: str) -> tuple[str, str]:
     if not name.startswith('{'):
         return name, value
-    piece = f'{name}={value}'
-    while len(piece) > 2 and piece[0] == '{' and piece[-1] == '}':
-        piece = piece[1:-1].strip(BLANKS)
-    split = split_piece(piece)
+    split = split_piece(without_braces(f'{name}={value}')[0])
     if split is None or split[0] in CEPH_KEYS:
         # Ceph matches its own keys against the name with the brace.
         return name, value
     return split
+
+
+def without_braces(text: str) -> tuple[str, str]:
+    """Without all outer braces, but "{}" is kept; and the same before blanks were stripped."""
+    inner, rest = text, text.strip(BLANKS)
+    while len(rest) > 2 and rest[0] == '{' and rest[-1] == '}':
+        inner = rest[1:-1]
+        rest = inner.strip(BLANKS)
+    return rest, inner
 
 
 def split_piece(piece: str) -> Optional[tuple[str, str]]:

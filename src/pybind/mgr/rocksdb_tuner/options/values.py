@@ -23,7 +23,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Optional
 
-from .syntax import BLANKS, split_piece
+from .syntax import BLANKS, split_piece, without_braces
 
 
 class ValueType(str, Enum):
@@ -297,11 +297,8 @@ def _pieces_of_6(value: str) -> list[tuple[str, str]]:
 
 
 def _without_braces(value: str) -> str:
-    """Strip braces like RocksDB 7: all of them, but "{}" is kept."""
-    inner, rest = value, value.strip(BLANKS)
-    while len(rest) > 2 and rest[0] == '{' and rest[-1] == '}':
-        inner = rest[1:-1]
-        rest = inner.strip(BLANKS)
+    """Strip braces like RocksDB 7."""
+    rest, inner = without_braces(value)
     if inner and not rest:
         raise ValueRefusedError(f'{value!r} contains only whitespace')
     return rest

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import difflib
 import errno
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Mapping, Optional, Union
 
 from ..notes import Count, InPlace, Named, NotEmpty, OsdId
-from ..units import natural
 from .catalogue import OptionInfo, RelatedOption, catalogue, related_options
 from .checks import NOTHING_KNOWN, TEXT_MAX_BYTES, CheckResult, check
 from .problems import Hardware
-from .releases import KnownRelease, announced_release, known_releases
+from .releases import KnownRelease, announced_release, known_releases, release_of
 from .syntax import in_force
+
+_VERSION = re.compile(r'\d{1,9}\.\d{1,9}(\.\d{1,9})?', re.ASCII)
+_NEWEST = 999
 
 
 class BadQuestionError(ValueError):
@@ -155,13 +158,11 @@ def find_release(text: str) -> KnownRelease:
     by_name = [release for release in known if release.name == text.lower()]
     if by_name:
         return by_name[-1]
-    numbers = text.split('.')
-    wanted = tuple(n for n in map(natural, numbers) if n is not None)
-    if 2 <= len(numbers) <= 3 and len(wanted) == len(numbers):
-        same_line = [r for r in known if _numbers(r)[:2] == wanted[:2]]
-        older = [r for r in same_line if _numbers(r)[: len(wanted)] <= wanted]
-        if older:
-            return older[-1]
+    if _VERSION.fullmatch(text):
+        # Of a line, the newest one.
+        found = release_of(text if text.count('.') == 2 else f'{text}.{_NEWEST}', None)
+        if found is not None:
+            return found
     announced = announced_release(text)
     if announced is not None:
         raise BadQuestionError(
@@ -172,10 +173,6 @@ def find_release(text: str) -> KnownRelease:
         )
     names = ', '.join(dict.fromkeys(release.name for release in known))
     raise BadQuestionError(errno.EINVAL, f'unknown release "{text}"; known releases: {names}')
-
-
-def _numbers(release: KnownRelease) -> tuple[int, ...]:
-    return tuple(map(int, release.since.split('.')))
 
 
 def all_options() -> Mapping[str, Union[OptionInfo, RelatedOption]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from ..mgr.records import ClusterMap
 from ..observe.details import Details
@@ -79,9 +79,7 @@ def _taken(now: Workload, seen_s: float, reports: ReportInterval, *, unsure: boo
     return seen_s >= reports.confirm_s or (now.confidence >= SURE and unsure)
 
 
-_NO_POOLS = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
-
-
+_NO_POOLS = PoolContext()
 #: Factor on the group's confidence for an OSD that inherits the group's workload.
 _INHERITED = 0.6
 
@@ -114,18 +112,11 @@ class Classifier:
         )
 
     def recognize(
-        self,
-        signals: Mapping[int, Signals],
-        cluster_map: ClusterMap,
-        now_s: float,
-        pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
-        details: Callable[[int], Optional[Details]] = lambda _: None,
-        reports: ReportInterval = DEFAULT,
+        self, signals: Mapping[int, Signals], cluster_map: ClusterMap, now_s: float, **known: Any
     ) -> Recognition:
-        """`recognize_groups`, then `recognize_osds`."""
-        per_group = self.recognize_groups(signals, cluster_map, now_s, pool_rates, details, reports)
-        per_osd = self.recognize_osds(signals, cluster_map, now_s, reports)
-        return Recognition(per_osd, per_group)
+        """`recognize_groups` by what else is ``known``, then `recognize_osds`."""
+        per_group = self.recognize_groups(signals, cluster_map, now_s, **known)
+        return Recognition(self.recognize_osds(signals, cluster_map, now_s), per_group)
 
     def recognize_groups(
         self,

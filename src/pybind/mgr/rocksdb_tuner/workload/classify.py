@@ -90,14 +90,11 @@ def activity(signals: Iterable[Signals]) -> Optional[Activity]:
     return Activity(osds, window_s, writes, calls, reads, written, called, read, recovery)
 
 
-#: Workloads that name a writer of metadata.
+#: Workloads that name a writer of metadata, by the kind of its pools.
 _WRITERS = {
-    who.value: who
-    for who in (
-        WorkloadClass.RBD_SMALL_WRITE,
-        WorkloadClass.RGW_METADATA,
-        WorkloadClass.CEPHFS_METADATA,
-    )
+    RBD: WorkloadClass.RBD_SMALL_WRITE,
+    RGW: WorkloadClass.RGW_METADATA,
+    CEPHFS_METADATA: WorkloadClass.CEPHFS_METADATA,
 }
 _SIGNAL = 'writer:'
 
@@ -130,8 +127,11 @@ def writer_of(workload: Optional[Workload]) -> Optional[Writer]:
     most = 1.0 if workload.confidence >= 0.5 else workload.confidence
     named = (e for e in workload.evidence if e.signal.startswith(_SIGNAL))
     found = next(named, None)
-    who = _WRITERS.get(found.signal.removeprefix(_SIGNAL)) if found else None
-    return None if found is None or who is None else Writer(who, min(found.value, most))
+    if found is None:
+        return None
+    name = found.signal.removeprefix(_SIGNAL)
+    who = next((writer for writer in _WRITERS.values() if writer.value == name), None)
+    return None if who is None else Writer(who, min(found.value, most))
 
 
 #: Confidence if all signals agree; counters never give certainty.
@@ -207,7 +207,7 @@ def _client_work(seen: Activity, pools: PoolContext, limits: SimpleNamespace) ->
 
 
 def _only(kind: str) -> PoolContext:
-    return PoolContext(rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA)
+    return PoolContext(frozenset({kind} & _WRITERS.keys()))
 
 
 def _small_changes(seen: Activity, pools: PoolContext, limits: SimpleNamespace) -> Workload:
@@ -216,7 +216,7 @@ def _small_changes(seen: Activity, pools: PoolContext, limits: SimpleNamespace) 
     call_share = seen.class_calls_per_s / seen.changes_per_s
     if call_share >= limits.class_call_share:
         calls = _evidence(seen, 'rw_iops', seen.class_calls_per_s, 100 * call_share)
-        if pools.rgw:
+        if RGW in pools.kinds:
             certainty = _beyond(call_share, limits.class_call_share)
             return Workload(WorkloadClass.RGW_METADATA, certainty, (calls, shares))
         # RBD and CephFS use few class calls: these are librados clients with custom classes.
@@ -224,19 +224,18 @@ def _small_changes(seen: Activity, pools: PoolContext, limits: SimpleNamespace) 
     if mean_bytes is None or mean_bytes < 1:
         # Omap keys and values, which only metadata pools hold.
         evidence = (_evidence(seen, 'no_data', 0.0)._replace(signal='write_bytes_avg'),)
-        if pools.rgw == pools.cephfs_metadata:
-            return Workload(WorkloadClass.UNKNOWN, 0.0, evidence)
-        rgw = pools.rgw
-        who = WorkloadClass.RGW_METADATA if rgw else WorkloadClass.CEPHFS_METADATA
-        return Workload(who, HIGH, evidence)
-    if mean_bytes > limits.small_write_bytes and not pools.cephfs_metadata:
+        who = _one_writer(pools.kinds & {RGW, CEPHFS_METADATA})
+        unknown = Workload(WorkloadClass.UNKNOWN, 0.0, evidence)
+        return Workload(who, HIGH, evidence) if who else unknown
+    if mean_bytes > limits.small_write_bytes and CEPHFS_METADATA not in pools.kinds:
         return Workload(WorkloadClass.MIXED, 0.7, (size, shares))
-    small = _small_writers(pools)
+    # The gateway writes without class calls only if nobody else does.
+    small = _one_writer(pools.kinds & {RBD, CEPHFS_METADATA} or pools.kinds)
     if small is None:
         return Workload(WorkloadClass.UNKNOWN, 0.0, (size, shares))
     # With several kinds of pools the lack of class calls is evidence too.
-    others = (pools.rbd + pools.rgw + pools.cephfs_metadata) > 1
-    certainty = _beyond(1 - call_share, 1 - limits.class_call_share) * (0.97 if others else 1.0)
+    certainty = _beyond(1 - call_share, 1 - limits.class_call_share)
+    certainty *= 0.97 if len(pools.kinds) > 1 else 1.0
     return Workload(small, certainty, (size, shares))
 
 
@@ -260,15 +259,9 @@ def _writer(seen: Activity, pools: PoolContext, limits: SimpleNamespace) -> Opti
     return Writer(found.workload_class, min(certainty, found.confidence))
 
 
-def _small_writers(pools: PoolContext) -> Optional[WorkloadClass]:
-    """The source of small writes without class calls; None if it is ambiguous."""
-    if pools.rbd and pools.cephfs_metadata:
-        return None
-    if pools.rbd:
-        return WorkloadClass.RBD_SMALL_WRITE
-    if pools.cephfs_metadata:
-        return WorkloadClass.CEPHFS_METADATA
-    return WorkloadClass.RGW_METADATA if pools.rgw else None
+def _one_writer(kinds: frozenset[str]) -> Optional[WorkloadClass]:
+    """The only possible source of writes; None if there is none, or several."""
+    return _WRITERS[min(kinds)] if len(kinds) == 1 else None
 
 
 def _beyond(share: float, threshold: float) -> float:

@@ -49,9 +49,8 @@ class Leading(NamedTuple):
 class PoolContext(NamedTuple):
     """Which kinds of pools can place data on OSDs of a device class."""
 
-    rbd: bool
-    rgw: bool
-    cephfs_metadata: bool
+    #: Of those whose clients write metadata: `RBD`, `RGW`, `CEPHFS_METADATA`.
+    kinds: frozenset[str] = frozenset()
     #: Share of each kind in the client writes; None: unknown.
     shares: Optional[Mapping[str, Share]] = None
     #: Derived from ``shares``, once for all OSDs of a class.
@@ -75,13 +74,10 @@ def pool_context(
         if not pool.device_classes or device_class in pool.device_classes
     ]
     shares = _shares(reaching, pool_rates, changes_per_s)
-    return PoolContext(
-        rbd=any('rbd' in pool.applications for pool in reaching),
-        rgw=any('rgw' in pool.applications for pool in reaching),
-        cephfs_metadata=any(pool.cephfs_metadata for pool in reaching),
-        shares=shares,
-        leading=leading(shares) if shares else None,
-    )
+    kinds = {kind for pool in reaching for kind in (RBD, RGW) if kind in pool.applications}
+    if any(pool.cephfs_metadata for pool in reaching):
+        kinds.add(CEPHFS_METADATA)
+    return PoolContext(frozenset(kinds), shares, leading(shares) if shares else None)
 
 
 def leading(shares: Mapping[str, Share]) -> Leading:

@@ -107,7 +107,9 @@ def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = N
     shown = []
     for look in recording.samples(offset_s):
         pools.add(look.pool_counters, look.now_s)
-        found = classifier.recognize(look.signals, look.cluster_map, look.now_s, pools.rates())
+        found = classifier.recognize(
+            look.signals, look.cluster_map, look.now_s, pool_rates=pools.rates()
+        )
         if osd_id is None:
             workload, of = found.per_group.get(DEVICE_CLASS), list(look.signals.values())
         else:

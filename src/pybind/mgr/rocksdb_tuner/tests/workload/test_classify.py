@@ -19,12 +19,13 @@ from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_conte
 from rocksdb_tuner.workload.records import Workload, WorkloadClass, thresholds
 
 KNOWLEDGE = Path(__file__).parents[2] / 'knowledge'
-RBD = PoolContext(rbd=True, rgw=False, cephfs_metadata=False)
-RGW = PoolContext(rbd=False, rgw=True, cephfs_metadata=False)
-RBD_AND_RGW = PoolContext(rbd=True, rgw=True, cephfs_metadata=False)
-CEPHFS = PoolContext(rbd=False, rgw=False, cephfs_metadata=True)
-RBD_AND_CEPHFS = PoolContext(rbd=True, rgw=False, cephfs_metadata=True)
-NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
+RBD = PoolContext(frozenset({'rbd'}))
+RGW = PoolContext(frozenset({'rgw'}))
+RBD_AND_RGW = PoolContext(frozenset({'rbd', 'rgw'}))
+CEPHFS = PoolContext(frozenset({'cephfs_metadata'}))
+RBD_AND_CEPHFS = PoolContext(frozenset({'rbd', 'cephfs_metadata'}))
+NONE = PoolContext()
+ALL_KINDS = frozenset({'rbd', 'rgw', 'cephfs_metadata'})
 
 
 def signals(
@@ -129,9 +130,7 @@ def test_replicating_osd_has_the_class_of_its_group() -> None:
     ),
     st.builds(
         PoolContext,
-        st.booleans(),
-        st.booleans(),
-        st.booleans(),
+        st.frozensets(st.sampled_from(sorted(ALL_KINDS))),
         st.none()
         | st.dictionaries(
             st.sampled_from(['rbd', 'rgw', 'cephfs_metadata', 'cephfs_data', 'other']),
@@ -177,7 +176,7 @@ def test_pool_statistics_identify_the_client(
 ) -> None:
     """Pools of all kinds exist; their applications alone prove nothing."""
     reported = {kind: Share(share, share) for kind, share in shares.items()}
-    pools = PoolContext(True, True, True, reported, leading(reported))
+    pools = PoolContext(ALL_KINDS, reported, leading(reported))
     workload = seen(pools, osd)
     assert workload.workload_class.value == expected
     if expected not in {'read-mostly', 'large-write'}:

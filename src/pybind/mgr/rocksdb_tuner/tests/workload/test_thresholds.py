@@ -16,10 +16,11 @@ from rocksdb_tuner.workload.classify import Activity, activity, classify
 from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
 from rocksdb_tuner.workload.records import UNKNOWN_WORKLOAD, Workload, WorkloadClass, thresholds
 
-NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
-RBD = NONE._replace(rbd=True)
-RGW = NONE._replace(rgw=True)
-CEPHFS = NONE._replace(cephfs_metadata=True)
+NONE = PoolContext()
+ALL_KINDS = frozenset({'rbd', 'rgw', 'cephfs_metadata'})
+RBD = PoolContext(frozenset({'rbd'}))
+RGW = PoolContext(frozenset({'rgw'}))
+CEPHFS = PoolContext(frozenset({'cephfs_metadata'}))
 LIMITS = thresholds()
 
 #: 4 KiB writes of block devices, beyond all that is needed to be sure.
@@ -107,12 +108,12 @@ def test_few_large_writes_beside_more_read_bytes_do_not_decide_the_class() -> No
 
 def test_gateway_metadata_is_identified_by_its_share_of_class_calls() -> None:
     calls = 1000 * LIMITS.class_call_share / (1 - LIMITS.class_call_share)
-    assert named(doing(class_calls_per_s=calls * 1.001), RGW._replace(rbd=True)) is (
-        WorkloadClass.RGW_METADATA
-    )
-    assert named(doing(class_calls_per_s=calls * 0.999), RGW._replace(rbd=True)) is (
-        WorkloadClass.RBD_SMALL_WRITE
-    )
+    assert named(
+        doing(class_calls_per_s=calls * 1.001), PoolContext(frozenset({'rbd', 'rgw'}))
+    ) is (WorkloadClass.RGW_METADATA)
+    assert named(
+        doing(class_calls_per_s=calls * 0.999), PoolContext(frozenset({'rbd', 'rgw'}))
+    ) is (WorkloadClass.RBD_SMALL_WRITE)
 
 
 # -- pools
@@ -120,7 +121,7 @@ def test_gateway_metadata_is_identified_by_its_share_of_class_calls() -> None:
 
 def reported(seen: Activity, **shares: float) -> Workload:
     kinds = {kind: Share(share, share) for kind, share in shares.items()}
-    return classify(seen, PoolContext(True, True, True, kinds, leading(kinds)))
+    return classify(seen, PoolContext(ALL_KINDS, kinds, leading(kinds)))
 
 
 def test_pool_type_leads_with_its_dominant_share() -> None:
@@ -326,7 +327,7 @@ def test_pool_work_is_weighed_against_the_changes_of_the_whole_class() -> None:
     rates = {1: PoolRates(0.0, 0.0, 40.0, 4e5), 2: PoolRates(0.0, 0.0, 9000.0, 4e5)}
     classifier = Classifier()
     for now_s in (0.0, 10.0):
-        found = classifier.recognize({0: calls, 1: calls}, cluster_map, now_s, rates)
+        found = classifier.recognize({0: calls, 1: calls}, cluster_map, now_s, pool_rates=rates)
     group = found.per_group['ssd']
     assert group.workload_class is WorkloadClass.RGW_METADATA
     assert group.evidence[0].statement.endswith('90% to RGW, 10% to RBD.')

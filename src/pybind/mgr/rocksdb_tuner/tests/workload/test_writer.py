@@ -13,7 +13,7 @@ from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured, with_pressur
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 KIB = 1024
-OF_RBD = PoolContext(rbd=True, rgw=False, cephfs_metadata=False)
+OF_RBD = PoolContext(frozenset({'rbd'}))
 
 
 def doing(
@@ -59,7 +59,7 @@ def test_client_type_with_most_changes_is_the_writer(
     share: float, who: Optional[WorkloadClass]
 ) -> None:
     shares = {RBD: Share(share, share), RGW: Share(0.3, 0.3), 'other': Share(0.7 - share, 0.0)}
-    both = PoolContext(True, True, False, shares, leading(shares))
+    both = PoolContext(frozenset({RBD, RGW}), shares, leading(shares))
     assert writer(doing(1000, 10), both)[1] is who
 
 
