@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, Optional, Protocol
 
+from ..knowledge import loader
 from ..mgr.protocols import ClusterReader, CounterReader
 from ..notes import Amount, Count, Unbounded
 from .sample import DETAILED, LATENCIES, SAME_REPORT_S, DetailSample, Sample
@@ -55,28 +56,9 @@ class Bottleneck:
     statement: Annotated[str, 'Interpretation, as a sentence.']
 
 
-#: Name of each part, of the one that contains it, of its field, and its source.
-_PARTS = (
-    ('client-op', None, 'client_op_ms', 'osd.op_w_latency'),
-    ('osd-queue', 'client-op', 'osd_queue_ms', 'osd.op_w_latency - osd.op_w_process_latency'),
-    ('osd-prepare', 'client-op', 'osd_prepare_ms', 'osd.op_w_prepare_latency'),
-    ('bluestore', 'client-op', 'bluestore_ms', 'bluestore.txc_commit_lat'),
-    ('prepare', 'bluestore', 'prepare_ms', 'bluestore.state_prepare_lat'),
-    ('throttle', 'prepare', 'throttle_ms', 'bluestore.txc_throttle_lat'),
-    ('data-write', 'bluestore', 'data_write_ms', 'bluestore.state_aio_wait_lat'),
-    ('kv', 'bluestore', 'kv_ms', 'bluestore.txc_commit_lat, the rest'),
-    ('kv-queue', 'kv', 'kv_queue_ms', 'bluestore.state_kv_queued_lat'),
-    ('kv-flush', 'kv', 'kv_flush_ms', 'bluestore.kv_flush_lat'),
-    ('kv-commit', 'kv', 'kv_commit_ms', 'bluestore.kv_sync_lat - bluestore.kv_flush_lat'),
-    ('wal-sync', 'kv-commit', 'wal_sync_ms', 'rocksdb.wal.file.sync.micros'),
-    (
-        'memtable-insert',
-        'kv-commit',
-        'memtable_insert_ms',
-        'rocksdb.rocksdb_write_memtable_time',
-    ),
-    ('replicas', 'client-op', 'replicas_ms', 'osd.op_w_latency, the rest'),
-)
+def _parts() -> Any:
+    """Each part with the one that contains it, its field, its source and its meaning."""
+    return loader.load('workload')['write_parts']
 
 
 class WriteLatency(NamedTuple):
@@ -135,12 +117,16 @@ class WriteLatency(NamedTuple):
     def parts(self) -> Annotated[tuple[LatencyPart, ...], 'Parts in the order of the write path.']:
         """Unknown ones are included."""
         whole_ms = self.client_op_ms
-        times = ((*part, getattr(self, part[2])) for part in _PARTS)
+        times = ((part, getattr(self, part['field'])) for part in _parts())
         return tuple(
             LatencyPart(
-                name, within, ms, signal, ms / whole_ms if ms is not None and whole_ms else None
+                part['part'],
+                part['within'],
+                ms,
+                part['signal'],
+                ms / whole_ms if ms is not None and whole_ms else None,
             )
-            for name, within, _, signal, ms in times
+            for part, ms in times
         )
 
     @property
@@ -168,26 +154,12 @@ class WriteLatency(NamedTuple):
         else:
             known.pop('kv-flush', None)
             known.pop('kv-commit', None)
-        named = {part: ms for part, ms in known.items() if part in _WHAT_IT_MEANS}
-        if not named:
+        texts = {p['part']: p['meaning'] for p in _parts() if 'meaning' in p and p['part'] in known}
+        if not texts:
             return None
-        part, ms = max(named.items(), key=lambda item: item[1])
-        share = min(1.0, ms / self.client_op_ms)
-        return Bottleneck(part, ms, share, _statement(part, self))
-
-
-_WHAT_IT_MEANS = {
-    'osd-queue': "the OSD's own queue: its threads, or the CPU they run on, are behind",
-    'osd-prepare': 'preparing the operation: reading object metadata, mostly',
-    'prepare': "preparing BlueStore's transaction: reading object metadata, or CPU",
-    'throttle': "BlueStore's throttle: the device is slower than the clients",
-    'data-write': 'writing the data to its device',
-    'kv': 'the kv_sync thread: waiting for it, and the round that includes the write',
-    'kv-queue': 'waiting for the one kv_sync thread, which is busy with earlier rounds',
-    'kv-flush': 'flushing the data device before metadata is written',
-    'kv-commit': 'committing to RocksDB: writing and syncing the WAL, and memtable inserts',
-    'replicas': 'waiting for replicas, or for the placement group',
-}
+        part = max(texts, key=lambda name: known[name])
+        share = min(1.0, known[part] / self.client_op_ms)
+        return Bottleneck(part, known[part], share, texts[part] + _more(part, self))
 
 
 def _round_of_a_write(round_ms: float, latency: WriteLatency) -> dict[str, float]:
@@ -199,15 +171,15 @@ def _round_of_a_write(round_ms: float, latency: WriteLatency) -> dict[str, float
     return {'kv-flush': round_ms * share, 'kv-commit': round_ms * (1 - share)}
 
 
-def _statement(part: str, latency: WriteLatency) -> str:
-    text = _WHAT_IT_MEANS[part]
+def _more(part: str, latency: WriteLatency) -> str:
+    """What is known of a part beside its meaning."""
     if part == 'kv-commit' and latency.wal_sync_ms is not None and latency.kv_commit_ms:
         of_it = min(1.0, latency.wal_sync_ms / latency.kv_commit_ms)
-        text += f' ({of_it:.0%} of a commit is the sync of the WAL)'
+        return f' ({of_it:.0%} of a commit is the sync of the WAL)'
     if part == 'kv' and latency.kv_flush_ms is not None and latency.kv_commit_ms:
         larger = 'flush' if latency.kv_flush_ms > latency.kv_commit_ms else 'commit to RocksDB'
-        text += f'; the larger part of a round is its {larger}'
-    return text
+        return f'; the larger part of a round is its {larger}'
+    return ''
 
 
 class Details(NamedTuple):

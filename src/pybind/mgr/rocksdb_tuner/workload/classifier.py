@@ -16,10 +16,10 @@ from .pools import PoolContext, pool_context
 from .pressure import with_pressure
 from .records import (
     UNKNOWN_WORKLOAD,
-    Evidence,
     Recognition,
     Workload,
     WorkloadClass,
+    evidence_of,
     thresholds,
 )
 
@@ -199,13 +199,6 @@ def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> W
         or wal < thresholds().replica_wal_bytes_per_s
     ):
         return own
-    evidence = Evidence(
-        'wal_bytes_per_s',
-        wal,
-        'bytes/s',
-        seen.window_s,
-        '{:.0f} KiB/s of WAL without client operations: it serves replicated writes.',
-        (wal / 1024,),
-    )
+    evidence = evidence_of('wal_bytes_per_s', wal, seen.window_s, wal / 1024)
     confidence = group.confidence * _INHERITED
     return group._replace(confidence=confidence, evidence=(evidence, *own.evidence))

@@ -12,7 +12,14 @@ from typing import NamedTuple, Optional
 
 from ..observe.signals import Signals
 from .pools import CEPHFS_METADATA, RBD, RGW, PoolContext
-from .records import UNKNOWN_WORKLOAD, Evidence, Workload, WorkloadClass, thresholds
+from .records import (
+    UNKNOWN_WORKLOAD,
+    Evidence,
+    Workload,
+    WorkloadClass,
+    evidence_of,
+    thresholds,
+)
 
 
 class Activity(NamedTuple):
@@ -223,7 +230,7 @@ def _small_changes(seen: Activity, pools: PoolContext, limits: SimpleNamespace) 
         return Workload(WorkloadClass.UNKNOWN, 0.0, (calls, shares))
     if mean_bytes is None or mean_bytes < 1:
         # Omap keys and values, which only metadata pools hold.
-        evidence = (_evidence(seen, 'no_data', 0.0)._replace(signal='write_bytes_avg'),)
+        evidence = (_evidence(seen, 'no_data', 0.0),)
         who = _one_writer(pools.kinds & {RGW, CEPHFS_METADATA})
         unknown = Workload(WorkloadClass.UNKNOWN, 0.0, evidence)
         return Workload(who, HIGH, evidence) if who else unknown
@@ -276,37 +283,8 @@ def _enough(seen: Activity, limits: SimpleNamespace) -> float:
     return float(min(1.0, 0.7 + 0.3 * max(by_operations, by_bytes)))
 
 
-#: Unit and wording of the evidence, by signal.
-_WORDS = {
-    'write_iops': (
-        'operations/s',
-        '{:.0f} client operations per second and OSD, {:.0f} KiB/s in all.',
-    ),
-    'rw_bytes_per_s': ('bytes/s', 'The mean class call writes {:.1f} KiB.'),
-    'read_iops': (
-        'operations/s',
-        '{:.0f}% of the operations write, {:.0f}% are class calls, {:.0f}% read.',
-    ),
-    'write_bytes_avg': ('bytes', 'The mean write size is {:.1f} KiB.'),
-    'no_data': ('bytes', 'The writes carry no data: they set omap keys and values.'),
-    'pools': (
-        'share',
-        '{:.0f}% of the written bytes go to the CephFS metadata pool: the MDS journal.',
-    ),
-    'rw_iops': (
-        'operations/s',
-        '{:.0f}% of the writes are class calls, such as bucket index updates.',
-    ),
-    'recovery_ops_per_s': (
-        'operations/s',
-        '{:.0f} recovery operations per second, compared with {:.0f} client writes.',
-    ),
-}
-
-
 def _evidence(seen: Activity, signal: str, value: float, *figures: float) -> Evidence:
-    unit, wording = _WORDS[signal]
-    return Evidence(signal, value, unit, seen.window_s, wording, figures)
+    return evidence_of(signal, value, seen.window_s, *figures)
 
 
 def _operations(seen: Activity) -> Evidence:

@@ -7,7 +7,14 @@ from typing import Optional
 
 from ..observe.details import Details
 from ..observe.signals import Signals
-from .records import Evidence, Workload, WorkloadClass, limit_thresholds, thresholds
+from .records import (
+    Evidence,
+    Workload,
+    WorkloadClass,
+    evidence_of,
+    limit_thresholds,
+    thresholds,
+)
 
 KV_SYNC_BUSY = 'kv_sync_busy'
 KV_SYNC_MS = 'kv_sync_ms'
@@ -42,34 +49,16 @@ def with_pressure(
         return workload
     window_s = known[-1].window_s or 0.0
     evidence = list(workload.evidence)
-    for signal, unit, scale, text, values in (
-        (
-            KV_SYNC_BUSY,
-            'ratio',
-            100,
-            'The kv_sync threads are {:.0f}% busy.',
-            [s.kv_sync_busy for s in known],
-        ),
-        (KV_SYNC_MS, 'ms', 1, 'A commit takes {:.2f} ms.', [s.kv_sync_ms for s in known]),
-        (
-            KV_FLUSH_MS,
-            'ms',
-            1,
-            'Of a commit, {:.2f} ms are the flush of the data device.',
-            [s.kv_flush_ms for s in known],
-        ),
-        (
-            TRANSACTIONS,
-            'transactions',
-            1,
-            '{:.1f} transactions share a commit.',
-            [d.transactions_per_round for d in osd_details],
-        ),
+    for signal, scale, values in (
+        (KV_SYNC_BUSY, 100, [s.kv_sync_busy for s in known]),
+        (KV_SYNC_MS, 1, [s.kv_sync_ms for s in known]),
+        (KV_FLUSH_MS, 1, [s.kv_flush_ms for s in known]),
+        (TRANSACTIONS, 1, [d.transactions_per_round for d in osd_details]),
     ):
         measurements = [value for value in values if value is not None]
         if measurements:
             mean = sum(measurements) / len(measurements)
-            evidence.append(Evidence(signal, mean, unit, window_s, text, (scale * mean,)))
+            evidence.append(evidence_of(signal, mean, window_s, scale * mean))
     writes = sum(s.write_iops or 0.0 for s in seen)
     written = sum(s.write_bytes_per_s or 0.0 for s in seen)
     if not writes or written / writes < thresholds().large_write_bytes:
@@ -104,12 +93,9 @@ def _of_threads(osd_details: Iterable[Details]) -> list[Evidence]:
     ):
         return []
     share, missed = share / known, misses / max(1, hits + misses)
-    text = 'Writes spend {:.1f} ms, {:.0f}% of their time, on the OSD threads that prepare them.'
-    figures = (waited_ms / known, 100 * share)
-    evidence = [Evidence(THREAD_SHARE, share, 'ratio', window_s, text, figures)]
+    evidence = [evidence_of(THREAD_SHARE, share, window_s, waited_ms / known, 100 * share)]
     if missed > limits.cores_onode_misses:
-        text = '{:.0f}% of onode lookups miss the cache.'
-        evidence.append(Evidence(ONODE_MISSES, missed, 'ratio', window_s, text, (100 * missed,)))
+        evidence.append(evidence_of(ONODE_MISSES, missed, window_s, 100 * missed))
     return evidence
 
 

@@ -50,6 +50,13 @@ class Evidence(NamedTuple):
         return self.wording.format(*self.figures) if self.figures else self.wording
 
 
+def evidence_of(name: str, value: float, window_s: float, *figures: float) -> Evidence:
+    """In the words of ``knowledge/workload.json``."""
+    words = loader.load('workload')['evidence'][name]
+    signal = words.get('signal', name)
+    return Evidence(signal, value, words['unit'], window_s, words['statement'], figures)
+
+
 class Workload(NamedTuple):
     """Workload of the clients."""
 
