@@ -155,6 +155,11 @@ def test_own_entries_are_written_back_before_their_shared_entry_is_removed(
     state = replace(
         state, request=replace(state.request, final_entries=((ALL, NEW), ('osd.0', NEW)))
     )
+    held = sampled(
+        replace(collapsing(cluster, *[VERIFIED] * 4), paused_by='client.ann'),
+        observed(cluster, entries={ALL: NEW, **SINGLE}),
+    )
+    assert (held.actions, held.state.osds[0].step) == ((), VERIFIED)
     state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
     seen = observed(cluster, entries={ALL: NEW, **SINGLE})
     first = sampled(state, seen)

@@ -118,6 +118,9 @@ def test_new_active_manager_observes_for_ten_seconds(
     reported = 'this manager has just become active and samples first'
     assert step.state.paused_reason == (None if acts else reported)
     assert step.state.updated_s == (1.0 if acts else 2.0)
+    ended = replace(state, stage=Phase.FAILED)
+    assert MACHINE.step(ended, observed(cluster, entries={}), 2.0).state == ended
+    assert MACHINE.needs(ended, 1000.0) == Needs()
 
 
 @pytest.mark.parametrize(('waited_s', 'ends'), [(1.9, False), (2.0, True)])
@@ -191,6 +194,9 @@ def test_refusal_counts_and_only_for_the_restart_in_flight(
         assert (found.osds[0].step, found.osds[0].restarts_asked) == (step, 0)
         assert (found.errors, found.last_error) == (1, 'EBUSY')
         assert action_failed(tried, SetEntry('osd.0', NEW), 'EBUSY', 9.0).osds == tried.osds
+    asked = replace(flying, asked=AskedRestart(0))
+    refused = action_failed(asked, RestartOsd(0), 'EBUSY', 9.0)
+    assert refused.asked == AskedRestart(0, refused=True)
 
 
 # -- alarms

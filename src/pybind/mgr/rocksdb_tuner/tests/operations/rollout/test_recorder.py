@@ -27,7 +27,7 @@ from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Rollout
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
 
-from .conftest import Clients
+from .conftest import Clients, refusing
 from .one_step import SOAK, rollout
 
 BATCHES = replace(SOAK, batches=SOAK)
@@ -220,6 +220,14 @@ def test_next_batch_is_measured_while_the_previous_one_is_watched(
     manager.recording.end()
     assert store.keys(EVIDENCE) == []
     assert manager.found(before) == NOT_SOAKING
+
+
+def test_unstored_evidence_is_still_used(manager: Manager, store: FakeStore) -> None:
+    before = at(stage=Phase.PREFLIGHT)
+    store.error = refusing('no space')
+    for _ in range(3):
+        manager.look(before, 30.0)
+    assert (manager.found(before).before_s, store.values) == (60.0, {})
 
 
 def test_measurements_of_another_process_do_not_count(manager: Manager) -> None:

@@ -300,6 +300,7 @@ WRONG: list[tuple[str, object, str]] = [
     ('request.batches', [[0], [1]], 'does not match'),
     ('request.batches', [[0], [], [1, 2]], 'does not match'),
     ('request.batches', [[1], [0, 2]], 'does not match'),
+    ('request.batches', [[0, 1], [2]], 'more than the canary first'),
     ('request.domains', [None], '"request.domains" does not match "request.batches"'),
     ('soak.batches', 3, '"soak.batches" is 3 instead of an object'),
     ('asked', {'osd_id': 1}, '"asked.executed" is missing'),
