@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
-from ...plan.entries import Scope, masked_for, own, starts_with
-from ...plan.records import target
+from ...plan.entries import Scope, own
 from ..phases import Outcome, Phase, clip, paused_text
 from .admission import describe_left_behind, identity_mismatch
 from .osd_step import down_and_due, drive, start_recovery, unsafe
@@ -114,8 +113,6 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     down = down_and_due(state, seen)
     if osd.step is OsdStep.RESTART_DUE:
         osd = down or osd
-        if _is_restored(rules, state, osd, seen):
-            return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
     elif osd.step is OsdStep.RESTARTING and down is not None:
         info = seen.osd(osd.osd_id)
         if seen.waited_s >= rules.limits.restart_s and info is not None and info.up:
@@ -178,17 +175,6 @@ def _restore_step(state: RolloutState, osd: OsdProgress, seen: Observation) -> O
         restarts_asked=0,
         flaps=0,
     )
-
-
-def _is_restored(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> bool:
-    """Whether no restart is needed: any value it may start with now means the same."""
-    info = seen.osd(osd.osd_id)
-    started = starts_with(seen.entries, osd.osd_id)
-    if info is None or not info.up or started is None:
-        return False
-    may_start_with = (started[1], *masked_for(seen.cluster, seen.entries, osd.osd_id))
-    wanted = target(state.request, osd.osd_id)
-    return all(rules.same_meaning(value, wanted) for value in may_start_with)
 
 
 def conflicting_entries(state: RolloutState, seen: Observation) -> tuple[str, ...]:

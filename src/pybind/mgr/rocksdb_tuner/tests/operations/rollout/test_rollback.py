@@ -115,29 +115,6 @@ def test_osd_down_while_its_entry_is_restored_is_not_trusted(cluster: FakeCluste
     assert (again.step, again.nonce_before, again.doubtful) == (OsdStep.RESTART_DUE, 99, False)
 
 
-@pytest.mark.parametrize(
-    ('entries', 'restarts'),
-    [
-        ({ALL: NEW}, False),
-        ({'osd.0': NEW, ALL: OLD}, False),
-        ({ALL: OLD}, True),
-        ({}, True),
-        ({ALL: NEW, 'osd/host:node0': OLD}, True),
-        ({ALL: NEW, 'osd/host:node1': OLD}, False),
-    ],
-)
-def test_no_restart_if_all_possible_values_have_the_same_meaning(
-    cluster: FakeCluster, entries: dict[str, str], restarts: bool
-) -> None:
-    state = rollback_of(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
-    osd = replace(state.osds[0], nonce_before=cluster.osds[0].nonce)
-    state = replace(state, osds=(osd, *state.osds[1:]))
-    before = replace(state.before, entries=tuple(entries.items()))
-    step = MACHINE.step(replace(state, before=before), observed(cluster, entries=entries), 2.0)
-    assert (step.actions == (RestartOsd(0),)) == restarts
-    assert (canary(step).step is OsdStep.RESTORED) == (not restarts)
-
-
 def test_down_osd_is_started_before_any_other_is_restarted(
     cluster: FakeCluster,
 ) -> None:
@@ -414,19 +391,6 @@ def test_unrestarted_osd_gives_way_to_a_down_one(
     if gives_way:
         assert step.actions == ()
         assert MACHINE.step(step.state, seen, 3.0).actions == (RestartOsd(1),)
-
-
-@pytest.mark.parametrize('runs', [NEW, OLD])
-def test_down_osd_is_not_trusted_to_run_the_restored_value(cluster: FakeCluster, runs: str) -> None:
-    """An entry of before that means what the rollout wrote: no restart is needed of what is up."""
-    state = due(cluster, osd_1=OsdStep.RESTORED)
-    state = replace(state, before=replace(state.before, entries=((ALL, runs),)))
-    seen = observed(cluster, entries={ALL: runs})
-    up = MACHINE.step(state, seen, 2.0)
-    assert (canary(up).step is OsdStep.RESTORED) == (runs == NEW)
-    assert MACHINE.step(state, other(seen, 0, up=False), 2.0).actions == (RestartOsd(0),)
-    gone = MACHINE.step(state, without(seen, 0), 2.0)
-    assert canary(gone).step is OsdStep.LEFT_BEHIND
 
 
 # -- one OSD that failed
