@@ -18,7 +18,7 @@ from .case import Case
 from .facts import name_osds
 from .objections import Name, Objection
 from .profiles import Profile, recognize, suits
-from .records import OsdFacts, Reason
+from .records import OsdFacts, Reason, names
 from .strings import check, safe_to_apply
 from .weighing import Origin, Weighed
 from .whatif.derive import Derivation, derive
@@ -125,8 +125,11 @@ def _repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
         return None
     weighed = [name for o in objections for name in o.weighs]
     default = parse(case.release.default_options)
-    for names, what in ((named, 'with a warning'), ([*named, *weighed], 'that cause the warnings')):
-        values = {name: default.get(name) for name in names}
+    for changed, what in (
+        (named, 'with a warning'),
+        ([*named, *weighed], 'that cause the warnings'),
+    ):
+        values = {name: default.get(name) for name in changed}
         found = _replaced(case, values, Reason.of('repaired', what=what))
         if found is not None:
             return found
@@ -149,28 +152,7 @@ def _replaced(case: Case, values: dict[str, Optional[str]], *reasons: Reason) ->
 
 
 #: A larger change is a complete tuning, kept together in the option string.
-MOST_OPTIONS = 2
-#: Options that are tuned together: a single one combined with a later default changes the tree.
-TUNED_TOGETHER = frozenset(
-    {
-        'arena_block_size',
-        'compaction_style',
-        'db_write_buffer_size',
-        'level0_file_num_compaction_trigger',
-        'level0_slowdown_writes_trigger',
-        'level0_stop_writes_trigger',
-        'level_compaction_dynamic_level_bytes',
-        'max_bytes_for_level_base',
-        'max_bytes_for_level_multiplier',
-        'max_total_wal_size',
-        'max_write_buffer_number',
-        'min_write_buffer_number_to_merge',
-        'num_levels',
-        'target_file_size_base',
-        'target_file_size_multiplier',
-        'write_buffer_size',
-    }
-)
+_MOST_OPTIONS = 2
 
 
 def annex_for(case: Case, options_to: str) -> Optional[str]:
@@ -188,10 +170,10 @@ def annex_for(case: Case, options_to: str) -> Optional[str]:
         return None
     values = {change.option: change.value_to for change in changes}
     # An option that the string leaves out has RocksDB's default, which an annex cannot restore.
-    if not 0 < len(values) <= MOST_OPTIONS or None in values.values():
+    if not 0 < len(values) <= _MOST_OPTIONS or None in values.values():
         return None
     annex = format(parse('').replaced(values))
-    if TUNED_TOGETHER & set(values) or not case.alike(combine(default, annex), options_to):
+    if names('tuned-together') & set(values) or not case.alike(combine(default, annex), options_to):
         return None
     return None if safe_to_apply(in_force(default, annex), version) else annex
 

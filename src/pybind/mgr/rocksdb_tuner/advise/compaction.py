@@ -22,22 +22,10 @@ from .records import (
     Reason,
     Recommendation,
     Risk,
+    names,
 )
 from .strings import same_meaning
 
-#: Options that apply when a file is written. RocksDB reads existing files as they are and rewrites
-#: them only in a compaction: data that is never overwritten keeps its old format.
-ONLY_NEW_FILES = frozenset(
-    {
-        'block_based_table_factory',
-        'bottommost_compression',
-        'bottommost_compression_opts',
-        'compression',
-        'compression_opts',
-        'compression_per_level',
-        'num_levels',
-    }
-)
 #: The published metric a campaign measures.
 DB_USED = 'BlueFS db_used_bytes'
 #: Prefix of campaign ids in the history; rollout ids begin with "r".
@@ -105,7 +93,7 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
         undo_commands=(),
         decision=Decision(
             group.who,
-            f'Compact {format_plural(len(osds), "OSD")}, one failure domain at a time',
+            f'Compact {format_plural(len(osds), "OSD")}, one at a time',
             reason.statement,
             prediction_text(next(iter(predictions), None)),
             'write latency of an OSD while it compacts',
@@ -131,7 +119,8 @@ def _only_new_files(record: PastChange) -> Sequence[str]:
         changes = diff(parse(record.options_from), parse(record.options_to))
     except OptionSyntaxError:
         return ()
-    return [change.option for change in changes if change.option in ONLY_NEW_FILES]
+    only = names('only-new-files')
+    return [change.option for change in changes if change.option in only]
 
 
 def _runs(osd: OsdFacts, options: str) -> bool:

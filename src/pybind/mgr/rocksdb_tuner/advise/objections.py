@@ -19,34 +19,13 @@ from ..units import format_bytes
 from ..workload.classify import Writer
 from ..workload.records import Evidence, WorkloadClass, limit_thresholds
 from .profiles import recognize
-from .records import Reason
+from .records import Reason, names
 from .strings import check
 
 #: Memtables of this size slow down small writes: in the published charts 64 MiB is slower than all
 #: smaller sizes, although not much slower than 32 MiB.
 _LARGE_MEMTABLE_BYTES = 64 << 20
 METADATA = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
-#: Warnings about oddities that do not harm a running OSD.
-_HARMLESS = frozenset(
-    {
-        'cache-autotune-off',
-        'caution',
-        'clamped',
-        'duplicate',
-        'empty',
-        'jobs-switched-off',
-        'lenient-number',
-        'no-effect',
-        'not-assessed',
-        'removed-option',
-        'short-pg-log',
-        'unknown-version',
-    }
-)
-#: Warnings that depend on the devices and memory of an OSD.
-_OF_HARDWARE = frozenset({'levels-beyond-device', 'memtables-beyond-memory', 'wal-beyond-device'})
-#: Warnings that the module cannot check a string; a running one is not necessarily wrong.
-_NOT_CHECKED = frozenset({'ambiguous', 'not-judged', 'unknown-version'})
 
 
 class Name(str, Enum):
@@ -98,7 +77,7 @@ def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ..
 
 def of_hardware(problem: Problem) -> bool:
     """Whether a problem of a check with hardware is a bound of that hardware."""
-    return problem.severity == 'warning' and problem.rule in _OF_HARDWARE
+    return problem.severity == 'warning' and problem.rule in names('of-hardware')
 
 
 def misfit_objections(problems: Iterable[Problem]) -> tuple[Objection, ...]:
@@ -107,7 +86,8 @@ def misfit_objections(problems: Iterable[Problem]) -> tuple[Objection, ...]:
 
 def harmful(problem: Problem) -> bool:
     """Whether a warning is a reason to restart OSDs."""
-    return problem.severity == 'warning' and problem.rule not in _HARMLESS | _NOT_CHECKED
+    ignored = names('harmless') | names('not-checked')
+    return problem.severity == 'warning' and problem.rule not in ignored
 
 
 def _of_problem(name: Name, problem: Problem) -> Objection:

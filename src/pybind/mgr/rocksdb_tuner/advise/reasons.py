@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Optional
 
 from ..judge.signals import signal_named
+from ..knowledge import loader
 from ..lsm.records import Estimate
 from ..units import format_bytes, format_change, format_effect, format_time
 from ..workload.pressure import KV_FLUSH_MS, TRANSACTIONS
@@ -128,27 +129,6 @@ def lost(case: Case, target: Target) -> tuple[PublishedEvidence, ...]:
     )
 
 
-#: Metric, signal, basis of the model's predictions.
-_MODELED: Mapping[Resource, tuple[str, str, str]] = {
-    Resource.KV_SYNC: (
-        'kv_sync thread time per write',
-        # For equal writes, the load of the thread changes by the same share.
-        'kv_sync_busy',
-        'of inserts into memtables, which gives the published IOPS of other memtables within 4%.',
-    ),
-    Resource.DB_DEVICE: (
-        'write amplification of RocksDB',
-        'db_write_amp',
-        'of the tree; 80% of the comparisons with real OSDs were within this interval.',
-    ),
-    Resource.DB_SPACE: (
-        'space taken by RocksDB',
-        'db_used_bytes',
-        'of the tree, for the present data once compactions have rewritten all of it.',
-    ),
-}
-
-
 def predictions_of(
     expected: Mapping[Resource, Estimate], case: Case, options: str
 ) -> tuple[Prediction, ...]:
@@ -166,12 +146,12 @@ def predictions_of(
                 basis=f'experiment: {_source_of(measured)}, measured on OSDs of this group',
             )
         )
-    for resource, (metric, signal, basis) in _MODELED.items():
-        ratio = expected.get(resource)
-        if ratio is not None and _is_predicted(resource, ratio, case, options):
+    for name, shown in loader.load('choice')['predictions'].items():
+        ratio = expected.get(Resource(name))
+        if ratio is not None and _is_predicted(Resource(name), ratio, case, options):
             low, value, high = ((end - 1) * 100 for end in ratio.ends)
-            of_model = f'The model ("ceph rocksdb-tuner model") {basis}'
-            found.append(Prediction(metric, signal, value, low, high, of_model))
+            basis = f'The model ("ceph rocksdb-tuner model") {shown["basis"]}'
+            found.append(Prediction(shown['metric'], shown['signal'], value, low, high, basis))
     return tuple(found)
 
 

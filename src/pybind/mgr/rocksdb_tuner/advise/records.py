@@ -293,6 +293,12 @@ def _reasons() -> Mapping[str, Mapping[str, str]]:
     return {entry['name']: entry for entry in loader.load('reasons')['reasons']}
 
 
+@cache
+def names(which: str) -> frozenset[str]:
+    """Names of options or rules; their meaning: ``knowledge/choice.json``."""
+    return frozenset(loader.load('choice')['names'][which]['values'])
+
+
 @dataclass(frozen=True)
 class Prediction:
     """Predicted effect of a change on one signal.
