@@ -17,7 +17,6 @@ from ..store.codec import OMITTABLE, decode
 from .keys import BLOCK_BYTES, Fate, KeyKind, Members, Onodes, Population, left_bytes
 from .records import Estimate
 
-#: The column of objects.
 ONODES = 'O'
 
 
@@ -77,7 +76,6 @@ class WorkloadCalibration:
     columns: Mapping[str, ColumnCalibration]
     #: Contents of the OSDs it was measured on.
     population: Population
-    #: Memtable bytes per WAL byte.
     memory_per_wal_byte: float
     #: Part of level 0 that is newer values of keys further down, on average.
     stale: float

@@ -63,7 +63,6 @@ class Population:
 
     objects: float
     placement_groups: float
-    #: In all PG logs together.
     log_entries: float
 
     def number(self, members: Members) -> float:
@@ -85,7 +84,6 @@ class Population:
 class KeyKind:
     """A kind of key, one of which is written per client write."""
 
-    #: "onode"
     name: str
     fate: Fate
     #: WAL bytes per write, removals of older keys included.
@@ -96,7 +94,6 @@ class KeyKind:
     #: Compressed over uncompressed, with LZ4 or Snappy.
     compressed: float
     members: Members
-    #: Keys per member.
     keys: float
 
     def total_keys(self, population: Population) -> float:
@@ -138,7 +135,6 @@ class Onodes:
     #: A blob without its checksums, and an extent in it.
     blob_bytes: float
     extent_bytes: float
-    #: One shard, on average.
     shard_bytes: float
     #: Compressed over uncompressed, with LZ4 or Snappy, without extents and checksums, which are
     #: incompressible.

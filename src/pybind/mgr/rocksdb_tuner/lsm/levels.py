@@ -37,7 +37,6 @@ class TreeOptions:
     levels: int
     #: None if it differs between the two nearest measured versions.
     dynamic_level_bytes: Optional[bool]
-    #: 0: none.
     max_total_wal_bytes: int
     db_write_buffer_bytes: int
     max_background_jobs: int
@@ -79,7 +78,6 @@ class TreeOptions:
         return self.write_buffer_bytes * self.max_write_buffer_number
 
 
-#: The option of each whole number.
 _NUMBERS = {
     'write_buffer_bytes': 'write_buffer_size',
     'max_write_buffer_number': 'max_write_buffer_number',

@@ -63,7 +63,6 @@ class Load:
     ] = None
     wal_bytes_per_s: Annotated[Optional[Amount], 'Bytes written to the database per second.'] = None
     bytes_per_key: Annotated[Optional[Amount], 'Mean size of a key with its value.'] = None
-    #: SST files of all column families.
     data_bytes: Annotated[Optional[Amount], 'Total space used by BlueFS.'] = None
     #: Objects that clients write to; None: estimated from the data.
     objects: Optional[float] = None
@@ -259,5 +258,4 @@ class TreeModel:
     background_flushes: Annotated[Count, Named('flushes')]
     background_compactions: Annotated[Count, Named('compactions')]
     cores: Optional[int]
-    #: Assumptions, as sentences.
     assumptions: tuple[str, ...]

@@ -32,7 +32,6 @@ UNAVAILABLE_SPACING_S = 6 * 3600.0
 FILES_COMMAND = 'bluefs files list'
 #: Maximum of OSDs per tick: a file list costs the OSD milliseconds, and the mgr about 100 KB.
 FILES_PER_TICK = 4
-#: Retry of an OSD that did not answer.
 FILES_RETRY_S = 3600.0
 _SHARDING_FILE = 'sharding/def'
 
@@ -85,7 +84,6 @@ class RocksdbTimes(NamedTuple):
     ]
     wal_sync_ms: Optional[float]
     memtable_insert_ms: Optional[float]
-    #: Block cache hits and misses.
     cache_hits: Optional[int] = None
     cache_misses: Optional[int] = None
 
@@ -220,7 +218,6 @@ class OsdAnswers:
                 or asked.files_asked_s is None
                 or (asked.sharded is None and abs(now_s - asked.files_asked_s) >= FILES_RETRY_S)
             )
-            # The slower check
             if is_due and able(osd_id):
                 due.append(Request(osd_id, nonce))
                 if len(due) == FILES_PER_TICK:

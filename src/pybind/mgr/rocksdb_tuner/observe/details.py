@@ -187,29 +187,22 @@ class Details(NamedTuple):
 
     #: Time of the newer sample, on the clock of the reports.
     time_s: float
-    #: None until there are two samples.
     latency: Optional[WriteLatency]
     omap_seek_ms: Annotated[
         Optional[Amount],
         'Mean time to place an iterator in RocksDB, in milliseconds; null before Reef.',
     ]
     omap_seeks: Optional[int]
-    #: Mapped memory according to tcmalloc (None without it), and the memory target of the OSD's
-    #: cache autotuning.
     memory_mapped_bytes: Annotated[Optional[Count], 'Mapped memory; null without tcmalloc.']
     memory_target_bytes: Annotated[Optional[Count], 'Target of memory autotuning.']
-    #: Onode cache hits and misses in the window.
     onode_hits: Optional[int] = None
     onode_misses: Optional[int] = None
     #: BlueFS allocations below bluefs_shared_alloc_size since the OSD started.
     bluefs_fallbacks: Optional[int] = None
     #: Fragmentation of the data device's free space, 0..1; Pacific does not send it.
     fragmentation: Optional[float] = None
-    #: Between the two samples.
     window_s: Optional[float] = None
-    #: Placement groups on the OSD.
     pgs: Optional[int] = None
-    #: Transactions that share a round of the kv_sync thread.
     transactions_per_round: Optional[float] = None
 
 
@@ -320,9 +313,7 @@ SLOW_COUNTERS = (
 class SlowEvents(NamedTuple):
     """Slow events of one OSD at one time; None: unknown."""
 
-    #: Current slow requests.
     slow_ops: Optional[int] = None
-    #: Slow commits since the OSD started.
     slow_commits: Optional[int] = None
 
 

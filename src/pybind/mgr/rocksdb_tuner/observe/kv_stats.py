@@ -53,7 +53,6 @@ class KvStats:
     stall_micros: Optional[int]
     #: fsync of the WAL: total microseconds, and count.
     wal_sync: Optional[tuple[int, int]] = None
-    #: Block cache hits and misses.
     cache_hits: Optional[int] = None
     cache_misses: Optional[int] = None
 

@@ -132,9 +132,7 @@ class Work(NamedTuple):
     #: Client writes as a primary, and their total time.
     writes: Optional[float]
     write_s: Optional[float]
-    #: Bytes written to WAL and SST files.
     db_bytes: Optional[float]
-    #: At the end of the interval.
     db_used_bytes: Optional[float]
 
 
@@ -167,7 +165,6 @@ class WorkHistory:
         self._least_s = 0.0
         #: The first row is the start of the first interval.
         self._series: Series[int] = Series(len(Work._fields))
-        #: Samples at the end of the last interval.
         self._last: Mapping[int, Optional[Sample]] = {}
 
     def due(self, time_s: float, reports: ReportInterval = DEFAULT) -> bool:
@@ -309,12 +306,10 @@ class PoolHistory:
             old = PoolCounters(0, 0, 0, 0) if is_new else before.get(pool_id)
             if old is None:
                 continue
-            amounts = (
-                new.reads - old.reads,
-                new.read_bytes - old.read_bytes,
-                new.writes - old.writes,
-                new.write_bytes - old.write_bytes,
-            )
+            amounts = [
+                getattr(new, name) - getattr(old, name)
+                for name in ('reads', 'read_bytes', 'writes', 'write_bytes')
+            ]
             if min(amounts) >= 0:
                 found[pool_id] = PoolRates(*(amount / (after_s - before_s) for amount in amounts))
         return found

@@ -88,7 +88,6 @@ class Observer:
         self._watched: dict[int, _Watched] = {}
         #: Only OSDs with a dedicated DB device.
         self._growth: dict[int, GrowthHistory] = {}
-        #: What OSDs are asked, and their answers.
         self.answers = OsdAnswers()
         self._signals: Mapping[int, Signals] = {}
         self._rounds = 0

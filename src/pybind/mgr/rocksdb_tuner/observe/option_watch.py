@@ -15,7 +15,6 @@ from typing import Mapping, NamedTuple, Optional
 from ..mgr.protocols import CommandError, ConfigStore
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 
-#: Polling interval of config store entries.
 POLL_S = 10.0
 #: After a restart the mgr may still hold the old process's report: read again until then.
 SETTLE_S = 20.0
@@ -62,7 +61,6 @@ class OptionWatch:
         #: Replaced, never modified: other threads read it.
         self.known = KnownOptions()
         self._polled_s: Optional[float] = None
-        #: The options in the newest answer.
         self._latest: Mapping[str, RunningOption] = {}
         #: How often a process was read for the first time, or differed from its last answer.
         self.changes = 0

@@ -33,7 +33,6 @@ DEFAULT_INTERVAL_S = 10.0
 MAX_INTERVAL_S = 3600.0
 #: Expected CPU time per OSD and tick before the first measurement.
 EXPECTED_OSD_S = 150e-6
-#: Maximum share of one core for sampling.
 MAX_SHARE = 0.02
 
 
@@ -58,7 +57,6 @@ class Reports(str, Enum):
 
 @dataclass(frozen=True)
 class ReportInterval:
-    #: None: unknown so far.
     measured_s: Optional[float] = None
 
     @property
@@ -112,7 +110,6 @@ class ReportInterval:
         return max(15.0, 1.6 * self.interval_s)
 
 
-#: As long as nothing else is known.
 DEFAULT = ReportInterval()
 
 
@@ -144,7 +141,6 @@ class ReportWatch:
         self.interval = DEFAULT
         #: The interval at the last new report.
         self._heard = DEFAULT
-        #: What was found, and when.
         self._found: tuple[tuple[float, float], ...] = ()
         self._updates = 0
         self._updated_s: Optional[float] = None

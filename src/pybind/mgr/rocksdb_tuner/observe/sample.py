@@ -33,7 +33,6 @@ class Sample(NamedTuple):
 
     #: When the mgr received the report.
     time_s: float
-    #: The OSD's process.
     nonce: int
     kv_sync: Annotated[Pair, Counter('bluestore.kv_sync_lat')]
     kv_flush: Annotated[Pair, Counter('bluestore.kv_flush_lat')]
@@ -84,7 +83,6 @@ class DetailSample(NamedTuple):
     #: Allocations of pieces smaller than bluefs_shared_alloc_size.
     bluefs_fallbacks: Annotated[Number, Counter('bluefs.alloc_slow_size_fallback')]
     fragmentation_micros: Annotated[Number, Counter('bluestore.fragmentation_micros')]
-    #: Placement groups on the OSD.
     pgs: Annotated[Number, Counter('osd.numpg')]
 
 

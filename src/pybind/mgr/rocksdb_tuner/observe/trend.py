@@ -24,7 +24,6 @@ from ..notes import Amount, AsTime, Count, Named, Unbounded
 from .load_history import Key, Series
 from .signals import Signals
 
-#: Signals with a trend.
 TREND_SIGNALS = (
     'kv_sync_ms',
     'kv_sync_busy',
@@ -41,18 +40,15 @@ _values_of = attrgetter(*TREND_SIGNALS)
 SPACING_OF_CHARTS_S = 60.0
 OSD_POINTS = 60
 CLASS_POINTS = 1440
-#: Maximum number of device classes with a trend.
 CLASSES_MAX = 32
 #: A class shows the median of these over its OSDs, and the mean of all others.
 _MEDIAN = frozenset({'kv_sync_ms', 'kv_sync_busy', 'commit_ms', 'db_write_amp'})
-#: One point: a number for each signal.
 _Row = Sequence[Optional[float]]
 
 
 class Trend(NamedTuple):
     """Time series of one OSD or device class; None: unknown at that time."""
 
-    #: Seconds since the epoch, oldest first.
     times_s: tuple[float, ...]
     #: Values by signal. For a class: the median over its OSDs for times, shares and ratios, the
     #: mean for all others.
@@ -150,7 +146,6 @@ class Outlook(str, Enum):
     """State of a DB device."""
 
     NOT_ENOUGH_HISTORY = 'not-enough-history'
-    #: No significant growth.
     NOT_GROWING = 'not-growing'
     #: It grows too slowly for a forecast from this history.
     BEYOND_HORIZON = 'beyond-horizon'

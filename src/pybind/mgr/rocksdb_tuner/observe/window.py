@@ -106,9 +106,7 @@ class Anchor(NamedTuple):
 class OsdHistory(NamedTuple):
     """Samples of one OSD process, oldest first."""
 
-    #: Of the short window.
     recent: tuple[Sample, ...] = ()
-    #: The points of the long window.
     anchors: tuple[Anchor, ...] = ()
 
     @property

@@ -240,7 +240,6 @@ def catalogue() -> Catalogue:
     )
 
 
-#: What most options lack.
 _NOT_NAMED: Mapping[str, object] = {'bounds': None, 'sane': None, 'choices': [], 'danger': None}
 
 

@@ -20,7 +20,6 @@ __all__ = ['TEXT_MAX_BYTES', 'CheckResult', 'Problem', 'check', 'safe_to_apply']
 #: All options of RocksDB with their defaults take less than 6000. Longer text is not an option
 #: string, and parsing it would delay the caller.
 TEXT_MAX_BYTES = 8192
-#: Default: hardware of the OSD is unknown.
 NOTHING_KNOWN = Hardware()
 #: If only these are found, it is unknown whether an OSD starts, or with which effective values.
 _UNKNOWN_OUTCOME = frozenset({'not-judged', 'ambiguous'})
@@ -76,7 +75,6 @@ class _TextResult:
     problems: tuple[Problem, ...]
     #: None if Ceph cannot parse it.
     option_set: Optional[OptionSet]
-    #: Empty if refused.
     values: Mapping[str, str]
     #: The nearest measured version if the given one is outside the measured range.
     rocksdb_version: str

@@ -36,7 +36,6 @@ class Piece(NamedTuple):
 
     name: str
     written: str
-    #: None: not in the catalog.
     info: Optional[OptionInfo]
     member: Optional[Member]
     #: None for a member, and for a name that the version does not know.

@@ -30,16 +30,13 @@ class Hardware:
     None is "unknown": rules that need the value are skipped, or report an assumption.
     """
 
-    #: Cores per OSD.
     cores: Optional[int] = None
-    #: `osd_memory_target`.
     memory_target_bytes: Optional[int] = None
     #: Sizes of dedicated devices; None also if there is none.
     wal_device_bytes: Optional[int] = None
     db_device_bytes: Optional[int] = None
     #: Options of each column family, shards listed separately.
     families: Optional[tuple[OptionSet, ...]] = None
-    #: (name, value) of the related options that are set.
     related_options: tuple[tuple[str, str], ...] = ()
 
     def weakest(self, other: Hardware) -> Hardware:

@@ -40,15 +40,11 @@ class KnownRelease:
 class AnnouncedRelease:
     """A published release without measurements."""
 
-    #: "umbrella"
     name: str
     major: int
     rocksdb_version: str
-    #: The published default option string.
     options: str
-    #: Of its RocksDB.
     source: str
-    #: The closest measured release.
     judge_as: str
 
     @property

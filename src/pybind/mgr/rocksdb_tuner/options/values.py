@@ -41,7 +41,6 @@ class ValueType(str, Enum):
     #: Elements with ":" between them.
     INT_LIST = 'int-list'
     ENUM_LIST = 'enum-list'
-    #: Named members.
     STRUCT = 'struct'
     #: A RocksDB component by name; its syntax is only partly known.
     OBJECT = 'object'

@@ -41,7 +41,6 @@ class Subject:
         Named('osds'),
         'OSDs that run this release; empty if the release was given.',
     ] = ()
-    #: The minimum of the OSDs.
     hardware: Hardware = NOTHING_KNOWN
     annex: Annotated[
         str,

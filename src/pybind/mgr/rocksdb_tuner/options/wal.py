@@ -29,7 +29,6 @@ class Wal:
 
     #: At this size RocksDB flushes the column families that hold the oldest WAL file.
     limit_bytes: int
-    #: Preallocation per WAL file.
     file_bytes: int
     #: Allocated over used bytes of all files.
     allocation: float

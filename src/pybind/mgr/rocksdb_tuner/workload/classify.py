@@ -34,7 +34,6 @@ class Activity(NamedTuple):
     writes_per_s: float
     class_calls_per_s: float
     reads_per_s: float
-    #: Of plain writes.
     write_bytes_per_s: float
     class_call_bytes_per_s: float
     read_bytes_per_s: float
@@ -143,7 +142,6 @@ def writer_of(workload: Optional[Workload]) -> Optional[Writer]:
 
 #: Confidence if all signals agree; counters never give certainty.
 HIGH = 0.95
-#: Classes that do not name the writer.
 _WITHOUT_WRITER = frozenset({WorkloadClass.MIXED, WorkloadClass.READ_MOSTLY})
 #: Minimum share of writes for a kind of pool to be the writer of a mixed workload.
 _MOST_CHANGES = 0.5

@@ -19,13 +19,11 @@ from .records import (
 KV_SYNC_BUSY = 'kv_sync_busy'
 KV_SYNC_MS = 'kv_sync_ms'
 KV_FLUSH_MS = 'kv_flush_ms'
-#: Transactions that share a round of the thread.
 TRANSACTIONS = 'transactions_per_round'
 #: Only if writes wait for OSD threads as with a shortage of cores.
 THREAD_SHARE = 'osd_thread_share'
 #: With it, only if onode misses are frequent enough to be the cause.
 ONODE_MISSES = 'onode_miss_share'
-#: Evidence added by `with_pressure`.
 PRESSURE = frozenset(
     {KV_SYNC_BUSY, KV_SYNC_MS, KV_FLUSH_MS, TRANSACTIONS, THREAD_SHARE, ONODE_MISSES}
 )

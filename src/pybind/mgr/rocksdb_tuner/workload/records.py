@@ -86,7 +86,5 @@ def numbers(name: str) -> SimpleNamespace:
     return SimpleNamespace(**{key: float(entry['value']) for key, entry in entries.items()})
 
 
-#: Of the workload classification.
 thresholds = partial(numbers, 'workload')
-#: Of the resource that limits clients.
 limit_thresholds = partial(numbers, 'limits')
