@@ -18,47 +18,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from statistics import fmean
-from typing import Annotated, NamedTuple, Optional
+from typing import Annotated, Optional
 
 from ..notes import Named, OsdId
-from .evidence import Block, Evidence
+from .evidence import Block, Evidence, logarithms
 from .records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from .signals import JudgedSignal, experiment_limits, judged_signals, limits
-from .statistics import critical, percent
+from .statistics import Contrast, critical
 from .verdict import in_words, slow_events
 
 #: A wider half of an interval, in logarithms, counts as unbounded.
 _UNBOUNDED = 10.0
-
-
-class Contrast(NamedTuple):
-    """Difference of two log means; None: not bounded yet."""
-
-    estimate: float
-    low: Optional[float] = None
-    high: Optional[float] = None
-
-    @property
-    def below(self) -> bool:
-        """Whether the whole interval is below 0."""
-        return self.high is not None and self.high < 0
-
-    @property
-    def furthest(self) -> Optional[float]:
-        """Upper bound of the difference in either direction, as a share."""
-        if self.low is None or self.high is None:
-            return None
-        return math.expm1(max(-self.low, self.high))
-
-    @property
-    def percents(self) -> tuple[Optional[float], Optional[float], Optional[float]]:
-        """Estimate and interval in percent, as stored; None: not bounded."""
-        estimate, low, high = (None if v is None else round(percent(v), 2) for v in self)
-        return estimate, low, high
-
-    def within(self, share: float) -> bool:
-        """Whether the two are equivalent: the difference is less than ``share``."""
-        return self.furthest is not None and self.furthest < share
 
 
 @dataclass(frozen=True)
@@ -202,13 +172,8 @@ def _verdict(
     contrast = _contrast(moves[signal.name], arm.name, None, rate)
     if contrast is None:
         return SignalVerdict(signal.name, Effect.UNCLEAR)
-    return SignalVerdict(
-        signal.name,
-        _effect(contrast, signal.tolerance, observed.min_effect if objective else None),
-        percent(contrast.estimate),
-        None if contrast.low is None else percent(contrast.low),
-        None if contrast.high is None else percent(contrast.high),
-    )
+    least = observed.min_effect if objective else None
+    return SignalVerdict.of(signal.name, _effect(contrast, signal.tolerance, least), contrast)
 
 
 def _effect(contrast: Contrast, tolerance: float, min_effect: Optional[float]) -> Effect:
@@ -237,9 +202,7 @@ def _contrast(
     factor = 1 / len(moves[arm]) + 1 / len(moves[other])
     times = critical(rate, free, experiment_limits().spread / factor)
     half_width = math.inf if times is None else times * math.sqrt(factor * squares / free)
-    if half_width > _UNBOUNDED:
-        return Contrast(estimate)
-    return Contrast(estimate, estimate - half_width, estimate + half_width)
+    return Contrast.around(estimate, None if half_width > _UNBOUNDED else half_width)
 
 
 def _moves(signal: JudgedSignal, observed: Observed) -> Mapping[Optional[str], Sequence[float]]:
@@ -248,7 +211,7 @@ def _moves(signal: JudgedSignal, observed: Observed) -> Mapping[Optional[str], S
     Without arms that have too few OSDs to distinguish their effect from a peculiarity of the OSD.
     """
     before, after = (
-        [_logarithms(signal, block) for block in blocks]
+        [logarithms(signal, block) for block in blocks]
         for blocks in (observed.before, observed.after)
     )
     level = {
@@ -277,11 +240,6 @@ def _relative(
             for n, value in block.items():
                 found.setdefault(n, []).append(value - fmean(common))
     return {n: fmean(values) for n, values in found.items()}
-
-
-def _logarithms(signal: JudgedSignal, block: Block) -> Mapping[int, float]:
-    found = ((n, getattr(measured, signal.name)) for n, measured in block.by_osd.items())
-    return {n: math.log(max(v, signal.floor)) for n, v in found if v is not None and v > 0}
 
 
 class Answer(str, Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import sub
@@ -10,6 +11,7 @@ from typing import NamedTuple, Optional
 
 from ..observe.details import SlowEvents
 from ..observe.window import Window
+from .signals import JudgedSignal
 
 
 class Measured(NamedTuple):
@@ -42,6 +44,12 @@ class Block:
 
     def of(self, osd_id: int) -> Measured:
         return self.by_osd.get(osd_id, NOTHING)
+
+
+def logarithms(signal: JudgedSignal, block: Block) -> Mapping[int, float]:
+    """Of the signal on each OSD, without those of which it is unknown."""
+    found = ((n, getattr(measured, signal.name)) for n, measured in block.by_osd.items())
+    return {n: math.log(max(v, signal.floor)) for n, v in found if v is not None and v > 0}
 
 
 @dataclass(frozen=True)

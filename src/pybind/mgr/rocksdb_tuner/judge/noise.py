@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import NamedTuple, Optional
 
 from ..observe.load_history import KeptWork, Work
-from .evidence import Block, Measured
+from .evidence import Block, Measured, logarithms
 from .signals import limits, signal_named
 
 #: Needed to estimate the drift between the two halves.
@@ -45,17 +45,9 @@ def measured_noise(signal: str, blocks: Sequence[Block]) -> Optional[MeasuredNoi
     None for too few blocks, or too few OSDs with a value in every block. The persistent part is
     the drift between the two halves; for periods longer than a half it is an underestimate.
     """
-    floor = signal_named(signal).floor
-    values = {
-        n: [getattr(block.of(n), signal) for block in blocks]
-        for n in sorted({n for block in blocks for n in block.by_osd})
-    }
-    known = {
-        n: [math.log(max(value, floor)) for value in of_osd]
-        for n, of_osd in values.items()
-        if all(of_osd)
-    }
-    half = len(blocks) // 2
+    half, found = len(blocks) // 2, [logarithms(signal_named(signal), block) for block in blocks]
+    osds = sorted({*found[0]}.intersection(*found)) if found else []
+    known = {n: [values[n] for values in found] for n in osds}
     if len(blocks) < LEAST_BLOCKS or len(known) < LEAST_OSDS:
         return None
     middle = [fmean(at) for at in zip(*known.values())]

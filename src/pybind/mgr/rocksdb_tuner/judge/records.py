@@ -12,6 +12,7 @@ from typing import Annotated, Optional
 from ..notes import Amount, Named, Picked, Unbounded
 from ..observe.report_interval import DEFAULT, ReportInterval
 from .signals import limits
+from .statistics import Contrast, percent
 
 
 class Verdict(str, Enum):
@@ -63,6 +64,10 @@ class SignalVerdict:
     ] = None
     low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.'] = None
     high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.'] = None
+
+    @classmethod
+    def of(cls, name: str, effect: Effect, change: Contrast) -> SignalVerdict:
+        return cls(name, effect, *(None if value is None else percent(value) for value in change))
 
 
 @dataclass(frozen=True)

@@ -29,31 +29,64 @@ _MOST_CORRELATED = 0.9
 _LARGEST = 700.0
 
 
-class Shift(NamedTuple):
-    """Location shift of the second series, with the half-width of its interval."""
+def percent(logarithm: float) -> float:
+    """The relative change, in percent, for a difference of logarithms."""
+    # A stored one may be any number.
+    return math.expm1(min(logarithm, _LARGEST)) * 100
+
+
+class Contrast(NamedTuple):
+    """Difference of two logarithms; None: not bounded yet."""
 
     estimate: float
-    #: None: the series are too short, or too correlated, to bound it.
-    half_width: Optional[float]
+    low: Optional[float] = None
+    high: Optional[float] = None
+
+    @classmethod
+    def around(cls, estimate: float, half_width: Optional[float]) -> Contrast:
+        if half_width is None:
+            return cls(estimate)
+        return cls(estimate, estimate - half_width, estimate + half_width)
+
+    @property
+    def below(self) -> bool:
+        """Whether the whole interval is below 0."""
+        return self.high is not None and self.high < 0
+
+    @property
+    def furthest(self) -> Optional[float]:
+        """Upper bound of the difference in either direction, as a share."""
+        if self.low is None or self.high is None:
+            return None
+        return math.expm1(max(-self.low, self.high))
+
+    @property
+    def percents(self) -> tuple[Optional[float], Optional[float], Optional[float]]:
+        """Estimate and interval in percent, as stored; None: not bounded."""
+        estimate, low, high = (None if v is None else round(percent(v), 2) for v in self)
+        return estimate, low, high
+
+    def within(self, share: float) -> bool:
+        """Whether the two are equivalent: the difference is less than ``share``."""
+        return self.furthest is not None and self.furthest < share
 
 
-def shift(before: Sequence[float], after: Sequence[float], z: float) -> Shift:
-    """Shift from ``before`` to ``after``, both non-empty; ``z`` is the normal quantile."""
+def shift(
+    before: Sequence[float], after: Sequence[float], z: float
+) -> tuple[float, Optional[float]]:
+    """Location shift from ``before`` to ``after``, both non-empty; ``z`` is the normal quantile.
+
+    With the half-width of its interval; None: the series are too short, or too correlated.
+    """
     differences = sorted(b - a for a in before for b in after)
     estimate = median(differences)
     m, n = len(before), len(after)
     spread = math.sqrt(_inflation(before, after) * m * n * (m + n + 1) / 12)
     rank = math.floor(m * n / 2 - z * spread)
     if rank < 1:
-        return Shift(estimate, None)
+        return estimate, None
     low, high = differences[rank - 1], differences[m * n - rank]
-    return Shift(estimate, max(high - estimate, estimate - low))
-
-
-def percent(logarithm: float) -> float:
-    """The relative change, in percent, for a difference of logarithms."""
-    # A stored one may be any number.
-    return math.expm1(min(logarithm, _LARGEST)) * 100
+    return estimate, max(high - estimate, estimate - low)
 
 
 def chance_of_as_many(found: int, of: int, found_elsewhere: int, of_elsewhere: int) -> float:

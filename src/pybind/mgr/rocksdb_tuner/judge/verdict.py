@@ -19,10 +19,10 @@ from statistics import NormalDist, median, variance
 from typing import Optional
 
 from ..units import format_change, format_effect
-from .evidence import Block, Evidence
+from .evidence import Block, Evidence, logarithms
 from .records import Effect, Judgement, SignalVerdict, Verdict
 from .signals import JudgedSignal, judged_signals, limits, signal_named
-from .statistics import chance_of_as_many, percent, shift
+from .statistics import Contrast, chance_of_as_many, percent, shift
 
 
 def harmless(signals: Sequence[SignalVerdict], promised: Optional[str] = None) -> Verdict:
@@ -153,16 +153,8 @@ def _judge_signal(
             f'precision: the uncertainty is {width}, at most '
             f'{percent(signal.precision):.0f}% is allowed'
         )
-    return (
-        SignalVerdict(
-            signal.name,
-            _effect(signal, estimate, half_width),
-            percent(estimate),
-            None if half_width is None else percent(estimate - half_width),
-            None if half_width is None else percent(estimate + half_width),
-        ),
-        lack,
-    )
+    effect = _effect(signal, estimate, half_width)
+    return SignalVerdict.of(signal.name, effect, Contrast.around(estimate, half_width)), lack
 
 
 def _effect(signal: JudgedSignal, estimate: float, half_width: Optional[float]) -> Effect:
@@ -273,8 +265,7 @@ class _Series:
 
 def _series(name: str, evidence: Evidence) -> _Series:
     osds = evidence.osds
-    before = {n: _values(name, n, evidence.before) for n in osds}
-    after = {n: _values(name, n, evidence.after) for n in osds}
+    before, after = (_values(name, osds, part) for part in (evidence.before, evidence.after))
     enough = limits().least_blocks
     known = [n for n in osds if len(before[n]) >= enough and len(after[n]) >= enough]
     pairs = {n: (tuple(before[n].values()), tuple(after[n].values())) for n in known}
@@ -305,8 +296,9 @@ def _series(name: str, evidence: Evidence) -> _Series:
     )
 
 
-def _values(name: str, osd_id: int, blocks: Sequence[Block]) -> dict[int, float]:
-    """Logarithms by block number."""
-    found = ((i, getattr(block.of(osd_id), name)) for i, block in enumerate(blocks))
-    floor = signal_named(name).floor
-    return {i: math.log(max(value, floor)) for i, value in found if value is not None and value > 0}
+def _values(
+    name: str, osds: Sequence[int], blocks: Sequence[Block]
+) -> Mapping[int, Mapping[int, float]]:
+    """Logarithms of each OSD by block number."""
+    found = [logarithms(signal_named(name), block) for block in blocks]
+    return {n: {i: known[n] for i, known in enumerate(found) if n in known} for n in osds}

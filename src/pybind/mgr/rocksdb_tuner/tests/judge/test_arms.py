@@ -15,7 +15,6 @@ from rocksdb_tuner.judge.arms import (
     Arm,
     Comparison,
     Conclusion,
-    Contrast,
     Observed,
     compare,
     conclude,
@@ -26,6 +25,7 @@ from rocksdb_tuner.judge.arms import (
 from rocksdb_tuner.judge.evidence import NOTHING, Block, Measured
 from rocksdb_tuner.judge.records import Effect, SignalVerdict
 from rocksdb_tuner.judge.signals import experiment_limits, judged_signals
+from rocksdb_tuner.judge.statistics import Contrast
 
 OBJECTIVE = 'kv_sync_ms_per_txn'
 SLOW = SignalVerdict('slow_ops', Effect.WORSE, 40.0)

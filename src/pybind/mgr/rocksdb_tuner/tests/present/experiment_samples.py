@@ -6,8 +6,9 @@ import math
 from dataclasses import replace
 
 from rocksdb_tuner.advise.experiment_plan import Question, plan_for
-from rocksdb_tuner.judge.arms import Answer, Arm, Conclusion, Contrast
+from rocksdb_tuner.judge.arms import Answer, Arm, Conclusion
 from rocksdb_tuner.judge.records import Effect, Predicted, SignalVerdict
+from rocksdb_tuner.judge.statistics import Contrast
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage, with_arms
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdProgress, OsdStep
