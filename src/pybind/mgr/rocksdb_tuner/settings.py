@@ -180,7 +180,6 @@ class Settings:
     #: Recommendations for an idle group use its last client workload for this long.
     workload_memory_s: float = 86400.0
     soak: SoakPlan = field(default_factory=SoakPlan)
-    #: OSDs per failure domain that compact at the same time.
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
     #: 0: no limit.
     restarts_per_day: int = 0

@@ -13,13 +13,12 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import suppress
 from functools import partial
 from math import ceil
 from typing import Optional, TypeVar
 
 from ..deep.reader import DeepStatsReader, OsdDeepStats
-from ..mgr.protocols import Audit, ClusterReader, CommandError, OsdCommands
+from ..mgr.protocols import Audit, ClusterReader, CommandError, OsdCommands, TellArguments
 from ..mgr.records import AuditLine, OsdInfo
 from ..observe.deep import (
     FILES_COMMAND,
@@ -49,10 +48,6 @@ def in_a_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name='rocksdb_tuner-ask', daemon=True).start()
 
 
-def _raised(error: Exception) -> None:
-    raise error
-
-
 class Queries:
     """At most ``limit`` queries at the same time.
 
@@ -77,13 +72,9 @@ class Queries:
         return len(self._pending) < self._limit and osd_id not in self._pending
 
     def ask(
-        self,
-        osd_id: int,
-        work: Callable[[], _T],
-        take: Callable[[_T], None] = lambda _: None,
-        failed: Callable[[Exception], None] = _raised,
+        self, osd_id: int, work: Callable[[], _T], take: Callable[[_T], None] = lambda _: None
     ) -> bool:
-        """Run ``work`` in the background, then ``take`` or ``failed`` in the serve thread.
+        """Run ``work`` in the background, then ``take`` in the serve thread, which may raise.
 
         False, with nothing done, if this OSD or too many others have a query under way.
         """
@@ -94,17 +85,15 @@ class Queries:
             query_round = self._round
 
         def run() -> None:
+            found: Future[_T] = Future()
             try:
-                found = work()
-            except Exception as error:  # noqa: BLE001 - passed to `failed`
-                caught = error
-                answer: Callable[[], None] = lambda: failed(caught)  # noqa: E731
-            else:
-                answer = lambda: take(found)  # noqa: E731
+                found.set_result(work())
+            except Exception as error:  # noqa: BLE001 - raised again in the serve thread
+                found.set_exception(error)
             finally:
                 with self._lock:
                     self._pending.discard(osd_id)
-            self._answered.put((query_round, answer))
+            self._answered.put((query_round, lambda: take(found.result())))
 
         try:
             self._start(run)
@@ -156,27 +145,21 @@ class OsdQueries(Queries):
     def _ask_kv_stats(self, observer: Observer, now_s: float) -> None:
         for request in observer.answers.next_statistics(observer.seen(), now_s, self.free):
 
-            def take(found: tuple[float, str, Optional[str]], request: Request = request) -> None:
+            def take(found: tuple[float, str, str], request: Request = request) -> None:
                 at_s, text, perf_dump = found
                 observer.answers.accept_statistics(request, text, at_s)
-                if perf_dump is not None:
+                if perf_dump:
                     observer.answers.accept_perf_dump(request, perf_dump)
 
-            def failed(error: Exception, request: Request = request) -> None:
-                observer.answers.fail_statistics(request, str(error), self._clock())
-                _expected(error)
+            self.ask(request.osd_id, partial(self._kv_stats, request.osd_id), take)
 
-            self.ask(request.osd_id, partial(self._kv_stats, request.osd_id), take, failed)
-
-    def _kv_stats(self, osd_id: int) -> tuple[float, str, Optional[str]]:
+    def _kv_stats(self, osd_id: int) -> tuple[float, str, str]:
         """The time, the statistics, and the perf counters, which have the memtable times."""
-        text = self._osds.tell(osd_id, KV_STATS_COMMAND, {})
+        text = self._tell(osd_id, KV_STATS_COMMAND, {})
         at_s = self._clock()
-        if offers_statistics(text):
-            with suppress(CommandError):
-                dump = self._osds.tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
-                return at_s, text, dump
-        return at_s, text, None
+        if not offers_statistics(text):
+            return at_s, text, ''
+        return at_s, text, self._tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
 
     def _ask_files(self, observer: Observer, now_s: float) -> None:
         for request in observer.answers.next_files(observer.seen(), now_s, self.free):
@@ -184,20 +167,16 @@ class OsdQueries(Queries):
             def take(text: str, request: Request = request) -> None:
                 observer.answers.accept_files(request, text, self._clock())
 
-            def failed(error: Exception, request: Request = request) -> None:
-                observer.answers.accept_files(request, '', self._clock())
-                _expected(error)
-
             # A request that cannot be sent now is due again at a later tick.
-            ask = partial(self._osds.tell, request.osd_id, FILES_COMMAND, {})
-            self.ask(request.osd_id, ask, take, failed)
+            self.ask(request.osd_id, partial(self._tell, request.osd_id, FILES_COMMAND, {}), take)
 
-
-def _expected(error: Exception) -> None:
-    """An OSD refuses or does not answer; raises any other error."""
-    log.debug('no answer of an OSD: %s', error)
-    if not isinstance(error, CommandError):
-        raise error
+    def _tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
+        """Empty if the OSD refuses or does not answer."""
+        try:
+            return self._osds.tell(osd_id, prefix, args)
+        except CommandError as error:
+            log.debug('no answer of an OSD: %s', error)
+            return ''
 
 
 #: A command may queue in the mgr behind other commands of the same module.
