@@ -28,9 +28,9 @@ def moment(blocks: float) -> str:
     return f'{START + timedelta(seconds=blocks * BLOCK_S):%Y-%m-%dT%H:%M:%SZ}'
 
 
-def effect(
-    signal: str, found: str, estimate: float | None, low: float | None, high: float | None
-) -> Json:
+def effect(signal: str, found: str, *percent: float) -> Json:
+    """With the estimate, its low and its high end; or with none of them."""
+    estimate, low, high = percent or (None, None, None)
     return {
         'signal': signal,
         'effect': found,
@@ -41,16 +41,8 @@ def effect(
 
 
 def arm(name: str, verdict: Optional[str] = None, *effects: Json, **more: Any) -> Json:
-    return {
-        'name': name,
-        'options': OPTIONS[name],
-        'osds': OSDS[name],
-        'predicted': None,
-        'verdict': verdict,
-        'effect': list(effects),
-        'dropped': None,
-        **more,
-    }
+    of_it = {'name': name, 'options': OPTIONS[name], 'osds': OSDS[name], 'predicted': None}
+    return {**of_it, 'verdict': verdict, 'effect': list(effects), 'dropped': None, **more}
 
 
 def plan() -> Json:
@@ -116,50 +108,47 @@ def refused(osds: Optional[int] = 24, duration_s: Optional[float] = 64800.0) -> 
     }
 
 
+#: What an experiment has of its plan.
+OF_PLAN = (
+    *('who', 'signal', 'min_effect_percent', 'max_duration_s', 'options_from', 'controls'),
+    *('detectable_percent', 'unsafe_percent', 'duration_s', 'block_s', 'restarts'),
+    'planned_blocks',
+)
+#: What is unknown or absent in the middle of one.
+NOT_YET = ('winner', 'conclusion', 'paused_reason', 'paused_by', 'outcome', 'failure', 'ended')
+
+
 def measuring(until: int = 4, **more: Any) -> Json:
     """The slow arm was dropped."""
-    of_plan = plan()
-    shared = ('who', 'signal', 'min_effect_percent', 'max_duration_s', 'options_from', 'controls')
-    known = (
-        *('detectable_percent', 'unsafe_percent', 'duration_s', 'block_s', 'restarts'),
-        'planned_blocks',
+    best = arm(
+        BEST,
+        'better',
+        effect(SIGNAL, 'better', -16.9, -25.8, -6.1),
+        effect('op_w_latency_ms', 'same', -3.0, -8.1, 2.3),
+        effect('slow_ops', 'unclear'),
+    )
+    other = arm(
+        OTHER,
+        'unclear',
+        effect(SIGNAL, 'unclear', -4.1, -13.4, 7.2),
+        effect('op_w_latency_ms', 'same', 1.0, -6.0, 6.5),
     )
     dropped = 'kv_sync time per write is worse'
-    slow = effect(SIGNAL, 'worse', 26.4, 7.5, 48.2)
+    slow = arm(SLOW, 'worse', effect(SIGNAL, 'worse', 26.4, 7.5, 48.2), dropped=dropped)
+    of_plan = plan()
     return {
         'kind': 'experiment',
         'id': 'E3',
         'phase': 'measuring',
         'actor': 'dashboard:the-administrator',
-        'arms': [
-            arm(
-                BEST,
-                'better',
-                effect(SIGNAL, 'better', -16.9, -25.8, -6.1),
-                effect('op_w_latency_ms', 'same', -3.0, -8.1, 2.3),
-                effect('slow_ops', 'unclear', None, None, None),
-            ),
-            arm(
-                OTHER,
-                'unclear',
-                effect(SIGNAL, 'unclear', -4.1, -13.4, 7.2),
-                effect('op_w_latency_ms', 'same', 1.0, -6.0, 6.5),
-            ),
-            arm(SLOW, 'worse', slow, dropped=dropped),
-        ],
-        **{name: of_plan[name] for name in (*shared, *known)},
+        'arms': [best, other, slow],
+        **{name: of_plan[name] for name in OF_PLAN},
+        **dict.fromkeys(NOT_YET),
         'adopt': False,
         'blocks': BLOCKS + until,
-        'winner': None,
-        'conclusion': None,
         'summary': f'Measuring the arms, block {until} of {BLOCKS}.',
-        'paused_reason': None,
-        'paused_by': None,
-        'outcome': None,
-        'failure': None,
         'started': moment(0),
         'updated': moment(BLOCKS + SETTLE_BLOCKS + until),
-        'ended': None,
         **more,
     }
 
