@@ -10,6 +10,7 @@ from rocksdb_tuner.advise.facts import (
 from rocksdb_tuner.advise.records import GroupFacts, OsdFacts
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, OsdInfo, RunningOption
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.options.releases import KnownRelease, release_of
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
@@ -40,6 +41,12 @@ def osd_info(osd_id: int = 0, release: Optional[str] = 'pacific', **changes: obj
     values |= changes
     values.setdefault('failure_domain', FailureDomain('host', str(values['host'])))
     return OsdInfo(**values)  # type: ignore[arg-type]
+
+
+def release(version: str) -> KnownRelease:
+    found = release_of(version, None)
+    assert found is not None
+    return found
 
 
 def entry(who: str, value: str, name: str = OPTION) -> ConfigEntry:

@@ -17,8 +17,8 @@ from rocksdb_tuner.lsm.records import Estimate, TreeModel
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from .builders import PACIFIC, workload
-from .test_choice import LZ4, RBD, RGW, D, case, osd, release
+from .builders import PACIFIC, release, workload
+from .test_choice import LZ4, RBD, RGW, D, case, osd
 
 GIB, MIB = 1 << 30, 1 << 20
 

@@ -17,7 +17,6 @@ from rocksdb_tuner.advise.weighing import Origin, Weighed
 from rocksdb_tuner.lsm.model import Measured, TreeInputs, WorkingSet, working_set
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.options.releases import KnownRelease, release_of
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from .builders import PACIFIC, entry, facts, group, osd_info, workload
@@ -56,12 +55,6 @@ def case(
     members = group(*osds, does=does)
     found = group_case(replace(members, limit=limit or members.limit), Circumstances(osds, **known))
     assert isinstance(found, Case)
-    return found
-
-
-def release(version: str) -> KnownRelease:
-    found = release_of(version, None)
-    assert found is not None
     return found
 
 

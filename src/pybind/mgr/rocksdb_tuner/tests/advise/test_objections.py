@@ -17,22 +17,15 @@ from rocksdb_tuner.advise.objections import (
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.options.checks import Problem, check
 from rocksdb_tuner.options.problems import Hardware
-from rocksdb_tuner.options.releases import KnownRelease, release_of
 from rocksdb_tuner.workload.classify import Writer
 from rocksdb_tuner.workload.records import Evidence, WorkloadClass
 
-from .builders import PACIFIC
+from .builders import PACIFIC, release
 
 MIB = 1 << 20
 RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
 CEPHFS = WorkloadClass.CEPHFS_METADATA
 ALTERNATE = profile('alternate-2019').options
-
-
-def release(version: str) -> KnownRelease:
-    found = release_of(version, None)
-    assert found is not None
-    return found
 
 
 def busy(share: float) -> Evidence:

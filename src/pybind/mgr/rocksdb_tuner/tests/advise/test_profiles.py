@@ -19,16 +19,12 @@ from rocksdb_tuner.advise.profiles import (
 )
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import same_meaning
-from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
+from rocksdb_tuner.options.releases import KnownRelease, known_releases
 from rocksdb_tuner.workload.records import WorkloadClass
 
+from .builders import release
+
 RELEASES = known_releases()
-
-
-def release(version: str) -> KnownRelease:
-    found = release_of(version, None)
-    assert found is not None
-    return found
 
 
 PACIFIC, QUINCY, REEF_OLD, REEF, TENTACLE = map(

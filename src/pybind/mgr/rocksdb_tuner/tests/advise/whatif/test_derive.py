@@ -15,18 +15,14 @@ from rocksdb_tuner.lsm.levels import TreeOptions, options_of, tree_options
 from rocksdb_tuner.lsm.records import Devices
 from rocksdb_tuner.options.checks import check, safe_to_apply
 from rocksdb_tuner.options.problems import Hardware
-from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
+from rocksdb_tuner.options.releases import KnownRelease, known_releases
 from rocksdb_tuner.options.syntax import columns, parse
 from rocksdb_tuner.workload.records import WorkloadClass
 
+from ..builders import release
+
 MIB = 1 << 20
 GIB = 1 << 30
-
-
-def release(version: str) -> KnownRelease:
-    found = release_of(version, None)
-    assert found is not None
-    return found
 
 
 PACIFIC, REEF, TENTACLE = map(release, ('16.2.15', '18.2.7', '20.2.4'))

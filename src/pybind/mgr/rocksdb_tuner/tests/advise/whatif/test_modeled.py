@@ -12,14 +12,12 @@ from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.advise.whatif.situation import Situation, situation_of_osd
 from rocksdb_tuner.advise.whatif.tree import model_in, modeled
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..builders import PACIFIC, facts, osd_info, workload
+from ..builders import PACIFIC, facts, osd_info, release, workload
 
 GIB = 1 << 30
-RELEASE = release_of('16.2.15', None)
-assert RELEASE is not None
+RELEASE = release('16.2.15')
 TWO_HOURS_S = 7200.0
 
 
@@ -40,7 +38,6 @@ def osd(
 
 
 def situation(found: OsdFacts, **message: Any) -> Situation:
-    assert RELEASE is not None
     return situation_of_osd(found, RELEASE, read_overrides(**message))
 
 

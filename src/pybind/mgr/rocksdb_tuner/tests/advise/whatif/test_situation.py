@@ -21,16 +21,15 @@ from rocksdb_tuner.advise.whatif.tree import model_in
 from rocksdb_tuner.lsm.records import Devices, VolumeSelection
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.options.releases import known_releases, release_of
+from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import columns
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..builders import facts, osd_info, workload
+from ..builders import facts, osd_info, release, workload
 
 GIB = 1 << 30
-PACIFIC = release_of('16.2.15', None)
-assert PACIFIC is not None
+PACIFIC = release('16.2.15')
 
 MEASURED = (
     'The shares of the column families and of lasting writes are as measured with omap-heavy.'
@@ -61,7 +60,6 @@ def known(**changes: Any) -> OsdFacts:
 
 
 def situation(osd: OsdFacts, **message: Any) -> Situation:
-    assert PACIFIC is not None
     return situation_of_osd(osd, PACIFIC, read_overrides(**message))
 
 
@@ -168,7 +166,6 @@ def test_column_families_come_from_the_override_or_the_osd() -> None:
     assert [column.name for column in message.columns] == ['default', 'm', 'P']
     by_default = situation(known())
     assert by_default.own_columns is None
-    assert PACIFIC is not None
     assert by_default.columns == columns(PACIFIC.default_cfs)
 
 
@@ -199,8 +196,7 @@ REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_m
 def test_model_uses_the_column_families_of_the_creating_release(
     changes: dict[str, Any], merged_by_p: int, message: Optional[str]
 ) -> None:
-    reef = release_of('18.2.7', 'reef')
-    assert reef is not None
+    reef = release('18.2.7')
     osd = known(release='reef', version='18.2.7', **changes)
     found = situation_of_osd(osd, reef, read_overrides())
     families = model_in(found, reef.default_options).column_families
@@ -275,7 +271,6 @@ def test_volume_selection_is_the_configured_one_if_valid(
 
 
 def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
-    assert PACIFIC is not None
     found = situation_without_osd(PACIFIC)
     assert found.osd_id is None
     assert (found.devices, found.memory_target_bytes) == (Devices(), 4 * GIB)

@@ -12,14 +12,15 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.advise.whatif.situation import Situation, find_situation
-from rocksdb_tuner.advise.whatif.tree import tree
+from rocksdb_tuner.advise.whatif.tree import fill_s, model_in, tree
+from rocksdb_tuner.lsm.records import Load
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
-from ..builders import entry, facts
+from ..builders import entry, facts, release
 
 GIB = 1 << 30
 LZ4 = profile('lz4-2025').options
@@ -139,3 +140,51 @@ def test_column_that_inherits_database_options_is_checked_with_them() -> None:
     """Alone they would start, and with each other they do not, or the other way round."""
     assert tree(LZ4, ask(cfs='O P=write_buffer_size=8M')).profile == 'lz4-2025'
     assert tree('ttl=60', ask(cfs='O P')).profile is None
+
+
+# -- how long memtables take to fill
+
+
+PACIFIC = release('16.2.15')
+MIB = 1 << 20
+RGW = Situation(
+    PACIFIC, WorkloadClass.RGW_METADATA, load=Load(workload='omap-heavy', wal_bytes_per_s=2.0 * MIB)
+)
+LARGE = 'write_buffer_size=268435456,max_total_wal_size=1073741824'
+SMALL = 'write_buffer_size=16777216,max_total_wal_size=1073741824'
+
+
+def busiest_s(options: str) -> float:
+    families = model_in(RGW, options).column_families
+    found = max(families, key=lambda family: family.share or 0.0).flush_every_s
+    assert found is not None
+    return found
+
+
+def test_slower_of_both_sets_counts() -> None:
+    assert busiest_s(SMALL) < busiest_s(LARGE)
+    expected = pytest.approx(busiest_s(LARGE), rel=0.05)
+    assert fill_s(SMALL, LARGE, RGW) == fill_s(LARGE, SMALL, RGW) == expected
+
+
+def test_half_the_load_takes_twice_as_long() -> None:
+    half = replace(RGW, load=replace(RGW.load, wal_bytes_per_s=1.0 * MIB))
+    whole = fill_s(LARGE, SMALL, RGW)
+    assert whole is not None
+    assert fill_s(LARGE, SMALL, half) == pytest.approx(2 * whole, rel=0.05)
+
+
+def test_wal_limit_counts_if_the_workload_is_unknown() -> None:
+    unknown = replace(RGW, workload=None, load=Load(wal_bytes_per_s=2.0 * MIB))
+    assert fill_s(SMALL, LARGE, unknown) == pytest.approx(512, rel=0.05)
+
+
+@pytest.mark.parametrize('rate', [None, 0.0])
+def test_no_time_without_a_load(rate: float | None) -> None:
+    idle = replace(RGW, load=replace(RGW.load, wal_bytes_per_s=rate))
+    assert fill_s(SMALL, LARGE, idle) is None
+
+
+def test_set_without_a_model_makes_the_time_unknown() -> None:
+    assert fill_s('compaction_style=kCompactionStyleUniversal', LARGE, RGW) is None
+    assert fill_s(LARGE, 'write_buffer_size=x', RGW) is None
