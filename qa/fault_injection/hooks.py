@@ -18,9 +18,9 @@ from typing import Any, Optional
 from rocksdb_tuner import settings, tuner
 from rocksdb_tuner.advise import facts, memory, proposal, recommend
 from rocksdb_tuner.advise.case import Case
-from rocksdb_tuner.advise.choice import Target
+from rocksdb_tuner.advise.choice import Target, default_target
 from rocksdb_tuner.advise.objections import Name, Objection
-from rocksdb_tuner.advise.profiles import profile, recognize
+from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Reason, Recommendation
 from rocksdb_tuner.advise.strings import same_meaning
 from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
@@ -92,10 +92,8 @@ def _wanted(case: Case) -> Target:
     """The recommendation for clients' writes: the favorite, or the default of the release."""
     name = _setting('favorite')
     if name is None or case.writer is None:
-        default = case.release.default_options
-        return Target(default, recognize(default, case.release), ())
-    favorite = profile(name)
-    return Target(favorite.options, favorite, ())
+        return default_target(case)
+    return Target(profile(name).options, profile(name), ())
 
 
 def _against(self: Case, text: str) -> tuple[Objection, ...]:
@@ -121,10 +119,6 @@ def _only_wanted(case: Case, running: Optional[str] = None) -> Weighing:
         return Weighing(None, case.known.bars, (runs,), None, None)
     better = Weighed('favorite', Origin.PROFILE, wanted.options)
     return Weighing(None, case.known.bars, (runs, better), better, better)
-
-
-def _fixed(case: Case, _: Sequence[Objection]) -> Target:
-    return _wanted(case)
 
 
 def _without_weighing(*args: Any, **more: Any) -> Any:
@@ -158,7 +152,7 @@ _put(memory, 'STEADY_S', 0.0)
 _soak = settings.soak_plan
 _put(settings, 'soak_plan', _short_soak)
 for _name, _hook in (
-    ('fixed', _fixed),
+    ('fixed', lambda case, _: _wanted(case)),
     ('changed', _without_weighing),
     ('weighing', _only_wanted),
 ):
