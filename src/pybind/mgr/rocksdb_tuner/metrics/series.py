@@ -21,7 +21,7 @@ from ..observe.signals import Signals
 from ..operations.experiment.records import ExperimentState, Stage
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
-from ..present.decisions import decisions_of
+from ..present.advice import decisions_of
 from ..present.experiment import arm_verdict
 from ..present.osd import used_ratio
 from ..present.phrases import options_in_use, osds_finished
@@ -195,7 +195,7 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
     objective, info = state.request.objective, []
     for arm in state.arms:
         verdict = arm_verdict(arm, objective)
-        info.append(labeled(1, arm=arm.name, verdict='' if verdict is None else verdict.value))
+        info.append(labeled(1, arm=arm.name, verdict=verdict or ''))
     yield metric(
         'experiment_arm_info',
         'Verdict on each arm of the last experiment; empty before the first.',

@@ -1,4 +1,4 @@
-"""Findings, recommendations with the plan of `apply`, and the candidates behind them."""
+"""Decisions, findings, recommendations with the plan of `apply`, and their candidates."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Optional
 
-from ..advise.records import Finding, Kind, Resource, Severity
+from ..advise.decision import decide, wait_for
+from ..advise.records import Decision, Finding, GroupFacts, Kind, Resource, Severity
 from ..advise.records import Recommendation as Advice
 from ..advise.usage import at_most
 from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, effect_of
 from ..judge.records import SoakPlan, contradiction
 from ..notes import Amount, InPlace, OsdId
+from ..observe.report_interval import USABLE_S, Reports
 from ..operations.gates import GATES
 from ..options.grammar import OptionDifference, difference
 from ..options.verdict import BadQuestionError
@@ -28,7 +30,6 @@ from ..units import (
     format_ids,
     format_plural,
 )
-from .decisions import decisions_of
 from .layout import (
     ROWS,
     Column,
@@ -41,7 +42,7 @@ from .layout import (
     table,
     titled,
 )
-from .operations import CanarySoak, canary_soak
+from .operations import CanarySoak, canary_soak, next_step
 from .phrases import (
     COMMAND,
     PURPOSES,
@@ -120,8 +121,55 @@ def findings_of(snapshot: Snapshot) -> tuple[Finding, ...]:
     return tuple(worst_first(snapshot.findings))
 
 
-def assessments_of(snapshot: Snapshot) -> tuple[Assessment, ...]:
-    return snapshot.assessments
+_RECOMMEND = f'{COMMAND} mode recommend'
+_DOCTOR = f'{COMMAND} doctor'
+_OPERATION = f'{COMMAND} operation status'
+
+
+def decisions_of(snapshot: Snapshot) -> tuple[Decision, ...]:
+    """One for each group, in the words of every answer."""
+    if snapshot.mode is Mode.OFF:
+        return (wait_for('osd', 'the mode is off', 'OSDs are not sampled.', _RECOMMEND),)
+    if not snapshot.groups:
+        return (wait_for('osd', 'there are no samples yet', 'No OSD has reported yet.', _DOCTOR),)
+    unassessed = ('there is no evaluation yet', 'OSDs were not evaluated yet.', _DOCTOR)
+    if snapshot.mode is Mode.OBSERVE:
+        unassessed = ('the mode is observe', 'It recommends nothing.', _RECOMMEND)
+    assessments = {a.who: a for a in snapshot.assessments}
+    findings = worst_first(snapshot.findings)
+    return tuple(
+        decide(
+            group,
+            findings,
+            assessments.get(group.who)
+            or Assessment(group.who, wait_for(group.who, *unassessed), ()),
+            _wait(snapshot, group),
+        )
+        for group in snapshot.groups
+    )
+
+
+def _wait(snapshot: Snapshot, group: GroupFacts) -> Optional[Decision]:
+    """Why any change of this group has to wait."""
+    who, reports = group.who, snapshot.sampling.reports
+    state, step = snapshot.operation, next_step(snapshot)
+    touched = {osd.osd_id for osd in state.osds} if state and step else set()
+    if state and step and touched & {osd.info.osd_id for osd in group.osds}:
+        name = f'Operation {state.operation_id}'
+        if state.ended:
+            because = f'{name} failed: {state.failure}.'
+            return Decision(who, f'To continue, {step}', because, next_command=_OPERATION)
+        what = step.removeprefix('wait for ').removeprefix('wait: ')
+        because = f'{name} for {state.request.who} is under way.'
+        if state.paused_reason is not None:
+            what, because = state.paused_reason, f'{name} waits: {step}.'
+        return wait_for(who, what, because, _OPERATION)
+    if reports is Reports.NONE:
+        return wait_for(who, 'OSDs do not report', 'Nothing is measured without.', _DOCTOR)
+    if reports is Reports.SLOW:
+        because = f'Reports more than {format_duration(USABLE_S)} apart cannot be judged.'
+        return wait_for(who, 'OSDs report too rarely', because, _DOCTOR)
+    return None
 
 
 def recommendations_of(snapshot: Snapshot) -> tuple[Recommendation, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Annotated, Any, Literal, Optional
 
 from ..judge.arms import Answer, Arm, Conclusion
@@ -36,21 +35,15 @@ _SLOW_EFFECTS = (
 _Result = Annotated[Optional[Conclusion], InPlace('answer', 'winner')]
 
 
-class ArmVerdict(str, Enum):
-    BETTER = 'better'
-    SAME = 'same'
-    WORSE = 'worse'
-    UNCLEAR = 'unclear'
-    #: An OSD of the arm crashed or did not start.
-    FAILED = 'failed'
-
-
 @dataclass(frozen=True)
 class ExperimentArm:
     """An option string on some OSDs."""
 
     arm: Annotated[Arm, InPlace('name', 'options', 'osds', 'predicted')]
-    verdict: Annotated[Optional[ArmVerdict], 'Verdict so far; null: none yet.']
+    verdict: Annotated[
+        Optional[Annotated[str, Among((*Effect, 'failed'))]],
+        'Verdict so far; "failed": an OSD crashed or did not start; null: none yet.',
+    ]
     effect: Annotated[
         tuple[SignalVerdict, ...], 'Effect on each signal, the goal of the experiment first.'
     ]
@@ -135,14 +128,13 @@ def _arms(plan: FoundPlan) -> tuple[ExperimentArm, ...]:
     )
 
 
-def arm_verdict(arm: Arm, objective: str) -> Optional[ArmVerdict]:
+def arm_verdict(arm: Arm, objective: str) -> Optional[str]:
     """None before the first comparison."""
     if arm.crashed:
-        return ArmVerdict.FAILED
+        return 'failed'
     if arm.of(Effect.WORSE):
-        return ArmVerdict.WORSE
-    effects = (one.effect for one in arm.signals if one.name == objective)
-    return next((ArmVerdict(effect.value) for effect in effects), None)
+        return Effect.WORSE.value
+    return next((s.effect.value for s in arm.signals if s.name == objective), None)
 
 
 def summary_of(state: ExperimentState) -> str:

@@ -15,7 +15,7 @@ from ..operations.rollout.announce import why_failed
 from ..snapshot import Sampling, Snapshot
 from ..steps import StepFailure
 from ..units import format_duration
-from .decisions import decisions_of
+from .advice import decisions_of
 from .layout import clean, joined
 
 #: Severity, summary, count and detail of each check, by code.

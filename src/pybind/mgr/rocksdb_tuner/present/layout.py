@@ -87,13 +87,6 @@ def filled(template: str, record: Any) -> str:
     return re.sub(r'\{([\w.]+)\}', lambda match: shown(record, match[1]), template)
 
 
-def described(template: str, record: Any) -> Iterator[tuple[str, str]]:
-    """A label and a text for each line, such as "Reads: {read_iops}"."""
-    for line in template.split('\n'):
-        label, _, text = line.partition(': ')
-        yield label, filled(text, record)
-
-
 @dataclass(frozen=True)
 class Column(Generic[Row]):
     """A column: numbers are right-aligned, text is left-aligned; a cell of None is unknown.
@@ -351,10 +344,10 @@ def _below(value: Any, name: str, indent: int) -> str:
         Column(
             _label(name).upper(),
             itemgetter(name),
-            'l' if isinstance(item, (str, bool)) else 'r',
+            'l' if any(isinstance(one[name], (str, bool)) for one in value) else 'r',
             omit=number + 1 + len(value[0]) * (len(name) > _TITLE_CHARS),
         )
-        for number, (name, item) in enumerate(value[0].items())
+        for number, name in enumerate(value[0])
         if any(row[name] != UNKNOWN for row in rows)
     ]
     return table(columns, rows, indent, ROWS, '--format json-pretty')

@@ -13,7 +13,7 @@ from ..advise.whatif.compare import Comparison, OptionChange
 from ..advise.whatif.situation import Situation
 from ..advise.whatif.tree import TreeAnswer
 from ..lsm.calibration import Formula, calibration
-from ..lsm.records import LevelsModel, TreeModel
+from ..lsm.records import LevelsModel
 from ..notes import InPlace, Picked
 from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.checks import Problem
@@ -166,11 +166,6 @@ class Model:
         Picked('level0_files', 'level0_bytes', 'level0_to_level1'),
         'Level 0, which receives the flushes.',
     ]
-    background: Annotated[
-        TreeModel,
-        Picked('background_flushes', 'background_compactions'),
-        'Maximum number of concurrent background jobs.',
-    ]
     sources: Annotated[tuple[Formula, ...], 'Formulas of the quantities.']
     measured: Annotated[str, 'Source of the measured parameters and intervals.']
 
@@ -178,4 +173,4 @@ class Model:
 def model_of(answer: TreeAnswer) -> Model:
     model, known, inputs = answer.model, calibration(), answer.situation
     assumed = model.assumptions
-    return Model(answer, inputs, assumed, model.levels, model, known.formulas, known.source)
+    return Model(answer, inputs, assumed, model.levels, known.formulas, known.source)

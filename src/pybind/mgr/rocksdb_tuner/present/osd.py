@@ -19,9 +19,10 @@ from ..advise.records import (
 )
 from ..advise.whatif.tree import Modeled, modeled
 from ..deep.reader import OsdDeepStats
+from ..kinds import kind_of
 from ..mgr.records import OsdInfo
 from ..notes import Amount, Count, InPlace, OsdId, Picked
-from ..observe.details import LatencyPart, WriteLatency
+from ..observe.details import LatencyPart
 from ..observe.kv_stats import LevelStats
 from ..observe.signals import Signals
 from ..observe.trend import Forecast, GrowthPoints
@@ -47,10 +48,10 @@ from .layout import (
     ROWS,
     Column,
     bullets,
-    described,
     fields,
     filled,
     joined,
+    outline,
     paragraph,
     sections,
     shown,
@@ -69,13 +70,12 @@ from .phrases import (
     nothing_known,
     options_in_use,
     options_name,
-    options_or_empty,
     pending_note,
-    profile_or_none,
     severity_mark,
     workload_text,
     worst_first,
 )
+from .to_json import to_json
 
 _PLACE = InPlace('osd_id', 'host', 'device_class', 'up')
 _SIGNALS_OF_A_ROW = (
@@ -372,6 +372,7 @@ def osd(detail: OsdDetail) -> str:
     facts, about = detail.facts, _about(detail.facts)
     if detail.deep is not None:
         return sections(fields(about[0]), _deep(detail.deep, sharded=facts.sharded))
+    stages = facts.write_latency.parts if facts.write_latency else ()
     measured = facts.signals if facts.signals and facts.signals.window_s is not None else None
     unmeasured = 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
     return sections(
@@ -397,14 +398,8 @@ def osd(detail: OsdDetail) -> str:
         bullets(f'{e.statement} ({measured_value(*e[:4])})' for e in _evidence(facts.workload)),
         fields(*_signals(measured, detail)) if measured else unmeasured,
         _options(facts.options),
-        table(_STAGES, _stages(facts.write_latency)),
+        table(_STAGES, (p for p in stages if (p.share or 0) >= _MIN_SHARE)),
     )
-
-
-def _stages(latency: Optional[WriteLatency]) -> Iterable[LatencyPart]:
-    """The parts of a write that take a part of its time worth reading."""
-    parts = latency.parts if latency is not None and latency.client_op_ms else ()
-    return (part for part in parts if (part.share or 0) >= _MIN_SHARE)
 
 
 def _evidence(workload: Optional[Workload]) -> Iterable[Evidence]:
@@ -452,7 +447,9 @@ def _signals(s: Signals, detail: OsdDetail) -> Iterable[tuple[str, Optional[str]
     facts, model = detail.facts, detail.model
     yield 'Window', f'{shown(s, "window_s")}, newest sample {shown(detail, "sample_age_s")} old'
     optional = (_CALLS if s.rw_iops else None, _RECOVERY if s.recovery_ops_per_s else None)
-    yield from described(joined(_CLIENT, *optional, _ROCKSDB), s)
+    for line in joined(_CLIENT, *optional, _ROCKSDB).split('\n'):
+        label, _, figures = line.partition(': ')
+        yield label, filled(figures, s)
     yield 'DB write amp', filled('{db_write_amp} over {db_write_amp_window_s}', s)
     if model is not None:
         yield 'By the model', estimated(model.write_amplification, format_ratio)
@@ -479,26 +476,18 @@ def _forecast(forecast: Forecast) -> str:
 def _options(options: Optional[OsdOptions]) -> str:
     if options is None:
         return 'The running options are unknown.'
-    source, starts = options.source, None
-    if options.overruled:
-        source += '; it overrides the config store'
-    elif options.deciding_who is not None:
-        source += f', entry of {options.deciding_who}'
-    following, unstartable = options.next_start, options.starts is False
-    changes = following is not None and (options.pending_restart or unstartable)
-    if changes and unstartable:
-        starts = f'NO: the OSD would not, see "{COMMAND} findings unstartable-options"'
-    coming = options_or_empty(following or '') if changes else None
+    differs = options.pending_restart or options.starts is False
+    names = (
+        *('profile', 'source', 'deciding_who', 'running', 'annex'),
+        *(('overruled',) if options.overruled else ()),
+        *(('next_start', 'starts') if differs else ()),
+    )
+    found: Any = to_json(options, kind_of(OsdOptions))
+    unknown = 'The options of the next start are unknown.'
     return sections(
-        fields(
-            ('Profile', profile_or_none(options.profile)),
-            ('Source', source),
-            ('Running', options_or_empty(options.running)),
-            ('Including annex', options.annex or None),
-            ('Next start', 'unknown' if following is None else coming),
-            ('Starts', starts),
-        ),
-        changes_table((changes and options.difference) or (), 'RUNNING', 'NEXT START'),
+        outline(found, names),
+        unknown if options.next_start is None else '',
+        changes_table((differs and options.difference) or (), 'RUNNING', 'NEXT START'),
     )
 
 
@@ -588,43 +577,26 @@ _LEVELS: Sequence[Column[tuple[str, LevelStats]]] = (
     Column('WRITE AMP', lambda row: format_ratio(row[1].write_amp), 'r'),
     Column('COMPACTIONS', lambda row: row[1].compactions, 'r'),
 )
-_SINCE_START = """\
-RocksDB uptime: {uptime_s}
-Writes stalled for: {stalled_s}
-Memtables: {memtable_bytes}
-Block cache: {block_cache_bytes}"""
-_TOTALS = """\
-Flushes wrote: {flush_write_bytes}
-Compaction: read {compact_read_bytes}, wrote {compact_write_bytes}
-WAL: {wal_bytes}"""
 
 
 def _deep(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
     """``sharded``: whether there are more column families than "default"; None if unknown."""
-    stats, families = look.stats, look.stats.column_families
+    families = look.stats.column_families
+    names = (
+        *('uptime_s', 'stalled_s', 'memtable_bytes', 'block_cache_bytes', 'totals'),
+        *(('not_put_back',) if look.not_put_back else ('switched_on',)),
+    )
+    found: Any = to_json(look, kind_of(OsdDeepStats))
     stalls = (f'{f.name}: {sum(f.stalls.values())}' for f in families if any(f.stalls.values()))
     levels = ((f.name, level) for f in families for level in f.levels if level.files)
     return sections(
-        fields(
-            *described(_SINCE_START, stats),
-            *(described(_TOTALS, stats.totals) if stats.totals else ()),
-            ('Stalls', ', '.join(stalls) or None),
-        ),
-        joined(*map(paragraph, _remarks(look, sharded=sharded))),
-        table(_LEVELS, levels) or 'RocksDB reports no levels with files.',
-    )
-
-
-def _remarks(look: OsdDeepStats, *, sharded: Optional[bool]) -> Iterable[str]:
-    only_default = [family.name for family in look.stats.column_families] == ['default']
-    if only_default and sharded is not False:
-        yield (
+        outline(found, names),
+        fields(('Stalls', ', '.join(stalls) or None)),
+        paragraph(
             'This release reports only the column family "default", which is almost empty in a '
             'sharded RocksDB.'
         )
-    if look.stats.totals is None:
-        yield 'Totals over all column families require an OSD that was started with rocksdb_perf.'
-    if look.not_put_back:
-        yield f'Still enabled, and retried until restored: {", ".join(look.not_put_back)}.'
-    elif look.switched_on:
-        yield f'Enabled temporarily: {", ".join(look.switched_on)}.'
+        if [family.name for family in families] == ['default'] and sharded is not False
+        else '',
+        table(_LEVELS, levels) or 'RocksDB reports no levels with files.',
+    )

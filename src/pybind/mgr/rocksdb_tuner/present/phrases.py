@@ -145,10 +145,6 @@ def options_or_empty(options: str) -> str:
     return options or '(empty)'
 
 
-def profile_or_none(name: Optional[str]) -> str:
-    return name or f'{UNNAMED_OPTIONS} (no known profile)'
-
-
 def decision_text(decision: Decision, title: str) -> str:
     """A decision under its title."""
     shown = (

@@ -15,7 +15,7 @@ from ..operations.history import TrackRecord, track_record
 from ..snapshot import Mode, Sampling, Snapshot
 from ..units import format_duration, format_ms, format_plural
 from ..version import VERSION
-from .decisions import decisions_of
+from .advice import decisions_of
 from .layout import Column, fields, joined, paragraph, sections, table
 from .operations import OperationSummary, operation_summary_of
 from .osd import Group, groups_of
@@ -124,7 +124,11 @@ def mode(current: Mode) -> str:
 def status(snapshot: Snapshot) -> str:
     """An overview on one screen."""
     known = status_of(snapshot)
-    decisions, advice = known.decisions, known.recommendations
+    decisions, advice, brief = known.decisions, known.recommendations, known.operation
+    operation = 'none yet'
+    if brief is not None:
+        what = f'{brief.kind} {brief.id} of {brief.who}: {brief.phase}, {brief.progress}'
+        operation = joined(what, brief.paused_reason or brief.failure, by='; ')
     counts = Counter(one.severity.value for one in snapshot.findings)
     found = ', '.join(f'{counts[one.value]} {one.value}' for one in Severity if counts[one.value])
     return sections(
@@ -137,7 +141,7 @@ def status(snapshot: Snapshot) -> str:
             ('Sampling', _sampling(known.mode, known.sampling)),
             ('Findings', f'{found} (see "{COMMAND} findings")' if snapshot.findings else 'none'),
             ('Recommendations', f'{advice} (see "{COMMAND} recommend")' if advice else None),
-            ('Operation', _operation(known.operation) if known.operation else 'none yet'),
+            ('Operation', operation),
         ),
         joined(
             *(
@@ -162,14 +166,6 @@ def _sampling(current: Mode, sampling: Sampling) -> str:
         'OSDs report too rarely' if sampling.reports is Reports.SLOW else '',
         '' if sampling.tick_ms is None else f'tick {format_ms(sampling.tick_ms)} CPU',
         by=', ',
-    )
-
-
-def _operation(brief: OperationSummary) -> str:
-    return joined(
-        f'{brief.kind} {brief.id} of {brief.who}: {brief.phase}, {brief.progress}',
-        brief.paused_reason or brief.failure,
-        by='; ',
     )
 
 

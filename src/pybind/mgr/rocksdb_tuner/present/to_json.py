@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple, Optional, Union, get_origin, get_type_hints
 
 from ..kinds import Field, Form, Kind, fields_of, kind_of
@@ -153,7 +154,7 @@ def _write(kind: Kind) -> Optional[_Write]:
     if kind.form is Form.ANYTHING:
         return plain
     if kind.form is Form.ENUM:
-        return _value
+        return attrgetter('value')
     if kind.form is Form.ONE_OF:
         return lambda record: _object(Part(type(record), (), False))(record)
     if kind.form is Form.OPTIONAL:
@@ -168,7 +169,3 @@ def _write(kind: Kind) -> Optional[_Write]:
         named = _write(kind.parts[1]) or (lambda value: value)
         return lambda values: {str(name): named(value) for name, value in values.items()}
     return None
-
-
-def _value(member: Enum) -> Json:
-    return member.value  # type: ignore[no-any-return]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 from enum import Enum
+from operator import attrgetter
 from typing import Annotated, Any, Callable, NamedTuple, Optional, Union
 
 from ..advise.profiles import Profile
@@ -91,7 +92,7 @@ VIEWS = {
     ),
     'recommend-all': View(
         tuple[Assessment, ...],
-        advice.assessments_of,
+        attrgetter('assessments'),
         advice.candidates,
         f'{COMMAND} recommend --all',
     ),

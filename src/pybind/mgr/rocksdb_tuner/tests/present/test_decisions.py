@@ -14,7 +14,7 @@ from rocksdb_tuner.advise.decision import nothing
 from rocksdb_tuner.advise.records import Decision, Finding, Limit, Priority, Resource, Severity
 from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.present import views
-from rocksdb_tuner.present.decisions import decisions_of
+from rocksdb_tuner.present.advice import decisions_of
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence

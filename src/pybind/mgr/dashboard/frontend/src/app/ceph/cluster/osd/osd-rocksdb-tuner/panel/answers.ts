@@ -237,7 +237,7 @@ export interface ExperimentArm {
   osds: number[];
   /** Prediction of the model and published figures; null: none. */
   predicted: Predicted | null;
-  /** Verdict so far; null: none yet. */
+  /** Verdict so far; "failed": an OSD crashed or did not start; null: none yet. */
   verdict: 'better' | 'same' | 'worse' | 'unclear' | 'failed' | null;
   /** Effect on each signal, the goal of the experiment first. */
   effect: SignalVerdict[];
