@@ -1,1 +1,1 @@
-"""Code shared by all operations, and one package for each kind: `rollout` and `compaction`."""
+"""Code shared by all operations, and a package for each kind."""

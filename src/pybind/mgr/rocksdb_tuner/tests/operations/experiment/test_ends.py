@@ -267,15 +267,6 @@ def test_nothing_is_measured_while_an_osd_is_down_from_the_first_sample_on(
         run.come_to(lambda state: state.paused_reason is None)
 
 
-def test_gates_hold_a_change(run: ExperimentRun) -> None:
-    run.begin()
-    run.cluster.flags.add('noout')
-    state = run.come_to(lambda state: state.leg is not None and state.paused_reason is not None)
-    assert 'noout' in (state.paused_reason or '')
-    run.cluster.flags.clear()
-    assert run.finish().outcome is Outcome.DONE
-
-
 # -- OSDs that their ceph.conf overrules
 
 

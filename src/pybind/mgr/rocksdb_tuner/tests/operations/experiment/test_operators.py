@@ -137,9 +137,7 @@ def test_second_abort_with_own_entries_shows_the_commands_to_set_them(run: Exper
     run.experiment.abort('client.a', run.cluster.now_s)
     run.tick()
     run.experiment.abort('client.b', run.cluster.now_s)
-    assert "ceph config set osd.0 bluestore_rocksdb_options '" in (run.now.failure or '') or (
-        'ceph config set osd.0' in (run.now.failure or '')
-    )
+    assert "ceph config set osd.0 bluestore_rocksdb_options '" in (run.now.failure or '')
 
 
 def deadly(run: ExperimentRun) -> None:
@@ -233,11 +231,6 @@ def test_pause_holds_everything_until_resume(run: ExperimentRun) -> None:
     run.begin(plan(blocks=3))
     run.come_to(changing)
     run.experiment.pause('client.a', run.cluster.now_s)
-    run.come_to(
-        lambda state: (
-            (state.leg is not None and state.leg.in_flight is None) or state.paused_by is not None
-        )
-    )
     for _ in range(60):
         run.tick()
     commands = list(run.cluster.commands)
