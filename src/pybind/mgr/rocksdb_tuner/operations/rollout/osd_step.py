@@ -415,11 +415,8 @@ def down_and_due(state: RolloutState, seen: Observation) -> Optional[OsdProgress
 
     While it is down, the gates are closed for all others.
     """
-    for osd in state.osds:
-        info = seen.osd(osd.osd_id)
-        if osd.step is OsdStep.RESTART_DUE and info is not None and not info.up:
-            return osd
-    return None
+    due = (osd for osd in state.osds if osd.step is OsdStep.RESTART_DUE)
+    return next((osd for osd in due if osd.osd_id in seen.cluster.down), None)
 
 
 _STEPS: Mapping[OsdStep, Callable[[Rules, RolloutState, OsdProgress, Observation], Step]] = {

@@ -226,11 +226,8 @@ class RolloutState:
     @cached_property
     def in_flight(self) -> Optional[OsdProgress]:
         """The one OSD being changed; one that is restarting comes first."""
-        for steps in (RESTARTING, _CHANGING):
-            for osd in self.osds:
-                if osd.step in steps:
-                    return osd
-        return None
+        steps = (RESTARTING, _CHANGING)
+        return next((osd for any_of in steps for osd in self.osds if osd.step in any_of), None)
 
     @property
     def promoted(self) -> bool:
