@@ -133,6 +133,31 @@ def never(*found: Callable[..., Any], answer: object = None) -> Plant:
     return plant
 
 
+def instead(found: Callable[..., Any], answer: Callable[..., Any]) -> Plant:
+    """Let this question be answered in another way."""
+    return lambda patch: patch.everywhere(found, answer)
+
+
+def executes(change: Callable[[Any], Any]) -> Plant:
+    """Let the cluster get another action than was decided upon and stored."""
+    carry = observer.Cluster.execute
+
+    def other(self: Any, action: Any, option: str) -> Any:
+        return carry(self, change(action), option)
+
+    return lambda patch: patch.attribute(observer.Cluster, 'execute', other)
+
+
+def starts(change: Callable[[Any, Any, Any], Any]) -> Plant:
+    """Let the start of an OSD be decided by another observation."""
+    begin = machine._start_osd
+    return instead(begin, lambda state, osd, seen: begin(state, osd, change(state, osd, seen)))
+
+
+def _after_the_canary(state: Any, osd: Any, seen: Any, **changes: Any) -> Any:
+    return seen if osd.osd_id == state.request.order[0] else replace(seen, **changes)
+
+
 # -- gates
 
 
@@ -147,12 +172,9 @@ _mutant('ok-to-stop skipped', Rule.OK_TO_STOP, ChaosEvent.REFUSES_OK_TO_STOP)(
 )
 
 
-@_mutant('no answer is yes', Rule.OK_TO_STOP, ChaosEvent.REFUSES_OK_TO_STOP)
-def _ok_to_stop_unanswered(patch: Patch) -> None:
-    def no_answer_is_yes(seen: Any, osd_id: int) -> Optional[str]:
-        return seen.ok_to_stop.get(osd_id)  # type: ignore[no-any-return]
-
-    patch.everywhere(gates._ok_to_stop, no_answer_is_yes)
+_mutant('no answer is yes', Rule.OK_TO_STOP, ChaosEvent.REFUSES_OK_TO_STOP)(
+    instead(gates._ok_to_stop, lambda seen, osd_id: seen.ok_to_stop.get(osd_id))
+)
 
 
 _mutant(
@@ -160,11 +182,9 @@ _mutant(
 )(never(gates._upgrade))
 
 
-@_mutant('mixed versions ignored', Rule.NO_UPGRADE, ChaosEvent.OF_ANOTHER_RELEASE)
-def _mixed_versions_ignored(patch: Patch) -> None:
-    patch.everywhere(
-        gates._upgrade, lambda seen: None if seen.upgrade is None else f'upgrade: {seen.upgrade}'
-    )
+_mutant('mixed versions ignored', Rule.NO_UPGRADE, ChaosEvent.OF_ANOTHER_RELEASE)(
+    instead(gates._upgrade, lambda seen: seen.upgrade and f'upgrade: {seen.upgrade}')
+)
 
 
 @_mutant('gates not checked again', Rule.GATES)
@@ -211,20 +231,12 @@ def _reports_not_needed(patch: Patch) -> None:
 _mutant('samples not needed', Rule.SAMPLED, ChaosEvent.SAMPLES_STOP)(never(gates.without_samples))
 
 
-@_mutant('samples only of the canary', Rule.SAMPLED, ChaosEvent.SAMPLES_STOP)
-def _samples_only_of_the_canary(patch: Patch) -> None:
-    patch.everywhere(records.compared_osds, lambda state: state.request.order[:1])
-
-
-@_mutant('samples only before the canary', Rule.SAMPLED, ChaosEvent.SAMPLES_STOP)
-def _samples_only_before_the_canary(patch: Patch) -> None:
-    begin = machine._start_osd
-
-    def begin_anyway(state: Any, osd: Any, seen: Any) -> Any:
-        first = osd.osd_id == state.request.order[0]
-        return begin(state, osd, seen if first else replace(seen, unsampled=()))
-
-    patch.everywhere(begin, begin_anyway)
+_mutant('samples only of the canary', Rule.SAMPLED, ChaosEvent.SAMPLES_STOP)(
+    instead(records.compared_osds, lambda state: state.request.order[:1])
+)
+_mutant('samples only before the canary', Rule.SAMPLED, ChaosEvent.SAMPLES_STOP)(
+    starts(lambda *args: _after_the_canary(*args, unsampled=()))
+)
 
 
 # -- mode, pause, window, daily limit
@@ -306,15 +318,9 @@ def _restarts_not_counted(patch: Patch) -> None:
     patch.attribute(storage.PersistentClock, 'count_restart', lambda self: None)
 
 
-@_mutant('window for the canary', Rule.WINDOW, ChaosEvent.WINDOW_CLOSES)
-def _window_only_for_the_canary(patch: Patch) -> None:
-    begin = machine._start_osd
-
-    def begin_anyway(state: Any, osd: Any, seen: Any) -> Any:
-        first = osd.osd_id == state.request.order[0]
-        return begin(state, osd, seen if first else replace(seen, schedule_reason=None))
-
-    patch.everywhere(begin, begin_anyway)
+_mutant('window for the canary', Rule.WINDOW, ChaosEvent.WINDOW_CLOSES)(
+    starts(lambda *args: _after_the_canary(*args, schedule_reason=None))
+)
 
 
 # -- restarts
@@ -441,12 +447,9 @@ def _never_gives_up(patch: Patch) -> None:
     patch.attribute(machine.Machine, 'step', patient)
 
 
-@_mutant('waits for what does not start', Rule.STARTS_AGAIN)
-def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
-    patch.everywhere(
-        osd_step._down,
-        lambda rules_, state, osd, seen: Step(records.waiting(state, f'osd.{osd.osd_id} is down')),
-    )
+_mutant('waits for what does not start', Rule.STARTS_AGAIN)(
+    instead(osd_step._down, lambda rules_, state, *_: Step(records.waiting(state, 'it is down')))
+)
 
 
 # -- what runs
@@ -476,14 +479,9 @@ _mutant('any source accepted back', Rule.UNDO_EXACT, ChaosEvent.STUBBORN, ChaosE
 )
 
 
-@_mutant('back without restarts', Rule.UNDO_EXACT)
-def _back_without_restarts(patch: Patch) -> None:
-    """Everything counts as restored once its entry is."""
-
-    def restored(state: Any, osd: Any, seen: Any) -> Any:
-        return replace(osd, step=OsdStep.RESTORED)
-
-    patch.everywhere(rollback._restore_step, restored)
+_mutant('back without restarts', Rule.UNDO_EXACT)(
+    instead(rollback._restore_step, lambda _, osd, __: replace(osd, step=OsdStep.RESTORED))
+)
 
 
 @_mutant('ceph.conf ignored', Rule.STORE_DECIDES, ChaosEvent.NEXT_OVERRULED)
@@ -491,15 +489,12 @@ def _elsewhere_ignored(patch: Patch) -> None:
     patch.attribute(RunningOption, 'beats_config_store', property(lambda self: False))
 
 
-@_mutant('ceph.conf is the store', Rule.STORE_DECIDES, ChaosEvent.NEXT_OVERRULED)
-def _file_counts_as_the_store(patch: Patch) -> None:
-    begin = machine._start_osd
+def _believed(_: Any, __: Any, seen: Any) -> Any:
+    found = {n: replace(running, source='mon') for n, running in seen.running.items()}
+    return replace(seen, running=found)
 
-    def unasked(state: Any, osd: Any, seen: Any) -> Any:
-        believed = {n: replace(found, source='mon') for n, found in seen.running.items()}
-        return begin(state, osd, replace(seen, running=believed))
 
-    patch.everywhere(begin, unasked)
+_mutant('ceph.conf is the store', Rule.STORE_DECIDES, ChaosEvent.NEXT_OVERRULED)(starts(_believed))
 
 
 # -- entries
@@ -584,40 +579,27 @@ def _undo_removes(patch: Patch) -> None:
     patch.attribute(rules, 'entry_action', remove)
 
 
-@_mutant('entry of the wrong OSD', Rule.AS_REQUESTED)
-def _wrong_osds_entry(patch: Patch) -> None:
-    carry = observer.Cluster.execute
-
-    def shifted(self: Any, action: Any, option: str) -> Any:
-        if isinstance(action, SetEntry) and action.who.startswith('osd.'):
-            action = SetEntry(f'osd.{int(action.who[4:]) + 5000}', action.value)
-        return carry(self, action, option)
-
-    patch.attribute(observer.Cluster, 'execute', shifted)
+def _entry(of_osds: bool, change: Callable[[SetEntry], SetEntry]) -> Callable[[Any], Any]:
+    """Change the entries that are set, of single OSDs only or of all."""
+    return lambda action: (
+        change(action)
+        if isinstance(action, SetEntry) and (action.who.startswith('osd.') or not of_osds)
+        else action
+    )
 
 
-@_mutant('wrong OSD restarted', Rule.SAVED_BEFORE)
-def _wrong_osd_restarted(patch: Patch) -> None:
-    carry = observer.Cluster.execute
-
-    def shifted(self: Any, action: Any, option: str) -> Any:
-        if isinstance(action, RestartOsd):
-            action = RestartOsd(action.osd_id ^ 1)
-        return carry(self, action, option)
-
-    patch.attribute(observer.Cluster, 'execute', shifted)
-
-
-@_mutant('another value written', Rule.AS_REQUESTED)
-def _other_value_written(patch: Patch) -> None:
-    carry = observer.Cluster.execute
-
-    def other(self: Any, action: Any, option: str) -> Any:
-        if isinstance(action, SetEntry):
-            action = SetEntry(action.who, f'{action.value},max_background_jobs=2')
-        return carry(self, action, option)
-
-    patch.attribute(observer.Cluster, 'execute', other)
+_mutant('entry of the wrong OSD', Rule.AS_REQUESTED)(
+    executes(_entry(True, lambda a: SetEntry(f'osd.{int(a.who[4:]) + 5000}', a.value)))
+)
+_mutant('wrong OSD restarted', Rule.SAVED_BEFORE)(
+    executes(lambda a: RestartOsd(a.osd_id ^ 1) if isinstance(a, RestartOsd) else a)
+)
+_mutant('another value written', Rule.AS_REQUESTED)(
+    executes(_entry(False, lambda a: SetEntry(a.who, f'{a.value},max_background_jobs=2')))
+)
+_mutant('masked entry for one', Rule.NO_MASKS)(
+    executes(_entry(True, lambda a: SetEntry(f'{a.who}/class:ssd', a.value)))
+)
 
 
 @_mutant('masked entry for all', Rule.NO_MASKS)
@@ -628,18 +610,6 @@ def _masked_entry_for_all(patch: Patch) -> None:
         return tuple((f'{who}/class:ssd', value) for who, value in shared(request))
 
     patch.attribute(ChangeRequest, 'shared_entries', property(masked))
-
-
-@_mutant('masked entry for one', Rule.NO_MASKS)
-def _masked_entry_for_one(patch: Patch) -> None:
-    carry = observer.Cluster.execute
-
-    def masked(self: Any, action: Any, option: str) -> Any:
-        if isinstance(action, SetEntry) and action.who.startswith('osd.'):
-            action = SetEntry(f'{action.who}/class:ssd', action.value)
-        return carry(self, action, option)
-
-    patch.attribute(observer.Cluster, 'execute', masked)
 
 
 _mutant(
@@ -790,23 +760,15 @@ def _a_number_is_named(patch: Patch) -> None:
 # -- verdict and order
 
 
-@_mutant('failed verdict passes', Rule.VERDICT_FIRST, ChaosEvent.NEW_IS_SLOW)
-def _failed_verdict_passes(patch: Patch) -> None:
-    patch.everywhere(soak._failed, soak._passed)
-
-
-@_mutant('no benefit is one', Rule.NO_SPREAD, without_gain=True)
-def _no_benefit_is_one(patch: Patch) -> None:
-    patch.everywhere(
-        soak._without_benefit,
-        lambda state, batch, judgement: Step(soak._passed(state, batch, judgement)),
-    )
-
-
-@_mutant('no benefit is anyones', Rule.NO_SPREAD, without_gain=True)
-def _no_purpose(patch: Patch) -> None:
-    """Others follow, whatever gain was expected."""
-    patch.everywhere(planned_batches.without_gain, lambda request: Inconclusive.PROMOTE)
+_mutant('failed verdict passes', Rule.VERDICT_FIRST, ChaosEvent.NEW_IS_SLOW)(
+    instead(soak._failed, soak._passed)
+)
+_mutant('no benefit is one', Rule.NO_SPREAD, without_gain=True)(
+    instead(soak._without_benefit, lambda *args: Step(soak._passed(*args)))
+)
+_mutant('no benefit is anyones', Rule.NO_SPREAD, without_gain=True)(
+    never(planned_batches.without_gain, answer=Inconclusive.PROMOTE)
+)
 
 
 @_mutant('batch before the verdict', Rule.VERDICT_FIRST)
@@ -837,9 +799,9 @@ def _soak_without_nonce(patch: Patch) -> None:
     patch.everywhere(soak.lost_process, by_up_only)
 
 
-@_mutant('passes without data', Rule.MEASURED, ChaosEvent.CLIENTS_STOP)
-def _passes_without_data(patch: Patch) -> None:
-    patch.everywhere(verdict.judge, lambda *_, **__: Judgement(Verdict.NO_WORSE))
+_mutant('passes without data', Rule.MEASURED, ChaosEvent.CLIENTS_STOP)(
+    never(verdict.judge, answer=Judgement(Verdict.NO_WORSE))
+)
 
 
 @_mutant('inconclusive is a pass', Rule.MEASURED, ChaosEvent.CLIENTS_STOP)
@@ -968,9 +930,9 @@ _mutant(
 )(never(announce.why_waiting))
 
 
-@_mutant('leftovers not reported', Rule.OFFER_IS_VALID, ChaosEvent.ABORT, ChaosEvent.SETS_ALL)
-def _leftovers_not_reported(patch: Patch) -> None:
-    patch.everywhere(rollback.describe_leftovers, lambda state, entries: state)
+_mutant('leftovers not reported', Rule.OFFER_IS_VALID, ChaosEvent.ABORT, ChaosEvent.SETS_ALL)(
+    instead(rollback.describe_leftovers, lambda state, entries: state)
+)
 
 
 @_mutant('refusal not reported', Rule.OFFER_IS_VALID, ChaosEvent.SETS_ALL, ChaosEvent.SETS_OSD)
@@ -995,9 +957,9 @@ def _waits_forever(patch: Patch) -> None:
     patch.everywhere(dispatch, stuck)
 
 
-@_mutant('collapse never ends', Rule.ENDS)
-def _collapse_never_ends(patch: Patch) -> None:
-    patch.everywhere(collapse.collapse, lambda rules_, state, seen: Step(state))
+_mutant('collapse never ends', Rule.ENDS)(
+    instead(collapse.collapse, lambda rules_, state, seen: Step(state))
+)
 
 
 # -- managers and requests
