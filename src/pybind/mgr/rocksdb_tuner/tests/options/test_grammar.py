@@ -15,6 +15,7 @@ from rocksdb_tuner.options.grammar import (
     OptionSyntaxError,
     combine,
     diff,
+    difference,
     format,  # noqa: A004
     in_force,
     normalize,
@@ -140,6 +141,8 @@ def test_diff_lists_only_changes() -> None:
         OptionDifference('num_levels', None, '7'),
         OptionDifference('ttl', '0', None),
     )
+    assert difference('ttl=1', 'ttl=2') == (OptionDifference('ttl', '1', '2'),)
+    assert difference('ttl=1', 'ttl=2,,') is None
 
 
 @given(PAIRS)

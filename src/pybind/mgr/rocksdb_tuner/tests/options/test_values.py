@@ -20,13 +20,6 @@ def test_any_value_is_read_or_refused_and_reading_it_again_changes_nothing(
     assert read_value(reading.text, value_type, ('kOne', 'kTwo')).text == reading.text
 
 
-@given(st.integers(0, 2**64 - 1))
-def test_plain_numbers_mean_themselves(number: int) -> None:
-    reading = read_value(str(number), ValueType.UINT64)
-    assert reading.text == str(number)
-    assert reading.surprise is None
-
-
 @pytest.mark.parametrize(
     'value_type',
     [
