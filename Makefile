@@ -51,7 +51,7 @@ help:
 	@echo 'make check-faults     rollouts on real clusters under every fault, with verifying clients, also'
 	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts'
 	@echo 'make check-cephadm    on a cluster under cephadm (podman): installation by mount and by image,'
-	@echo '              rollouts, upgrades, unmanaged OSDs; 35 to 60 minutes (root)'
+	@echo '              rollouts, upgrades, unmanaged OSDs; 30 to 45 minutes (root)'
 	@echo 'make mutation  mutation score: the share of single faults in the source that the tests detect;'
 	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part'
 	@echo 'make mutation-sample   the same with some faults, for minutes; SEED=N repeats a sample'

@@ -81,8 +81,11 @@ class CephadmCluster(Cluster):
         with progress.step('cephadm bootstrap'):
             self._bootstrap(cephadm_image.ceph_image(release))
         with progress.step(f'{spec.mgrs} mgr and {spec.osds} OSDs by cephadm'):
-            self._apply(self._services())
+            managers = self.manager_service([_MOUNT] if spec.module else [])
+            self._apply([managers, self._osd_service(paths=self._devices())])
             wait_until(self._all_up, OSDS_TIMEOUT_S, 'the OSDs are up', poll_s=2)
+            # One that still names the disks has ceph-volume look at each before every restart: 20 s
+            self._apply([self._osd_service(size='100TB:')])
             steps = boot.Boot(
                 spec, release, self.host, self.layout, self.ports, self.record.fsid,
                 self.client, progress, self.hosts,
@@ -197,21 +200,17 @@ class CephadmCluster(Cluster):
         ):
             self.ceph('config', 'set', who, key, value)
 
-    def _services(self) -> list[dict[str, Any]]:
-        spec = self.record.spec
-        return [
-            self.manager_service([_MOUNT] if spec.module else []),
-            {
-                'service_type': 'osd',
-                'service_id': OSD_SERVICE.partition('.')[2],
-                'placement': {'hosts': [HOST]},
-                'spec': {
-                    'data_devices': {'paths': self._devices()},
-                    'method': 'raw',
-                    'crush_device_class': spec.class_of_osd(0),
-                },
+    def _osd_service(self, **devices: Any) -> dict[str, Any]:
+        return {
+            'service_type': 'osd',
+            'service_id': OSD_SERVICE.partition('.')[2],
+            'placement': {'hosts': [HOST]},
+            'spec': {
+                'data_devices': devices,
+                'method': 'raw',
+                'crush_device_class': self.record.spec.class_of_osd(0),
             },
-        ]
+        }
 
     def manager_service(self, arguments: Sequence[str]) -> dict[str, Any]:
         """The specification of the managers, in containers with more arguments."""
@@ -239,20 +238,22 @@ class CephadmCluster(Cluster):
         return last
 
     def _all_up(self) -> bool:
-        osds = self.ceph_json('osd', 'stat')
-        standbys = self.ceph_json('mgr', 'stat').get('num_standby', 0)
+        spec = self.record.spec
         return bool(
-            osds['num_up_osds'] == self.record.spec.osds and standbys == self.record.spec.mgrs - 1
+            self.ceph_json('osd', 'stat')['num_up_osds'] == spec.osds
+            and self.ceph_json('mgr', 'stat').get('num_standby', 0) == spec.mgrs - 1
         )
 
     def enable_module(self) -> None:
         """Enable the module once every manager has its files and one is standby."""
-        mgrs = self.record.spec.mgrs
-
-        def ready() -> bool:
-            return len(self.managers_with('rocksdb_tuner')) == mgrs and self._all_up()
-
-        wait_until(ready, 600, 'every manager has the module', poll_s=2)
+        wait_until(
+            lambda: (
+                len(self.managers_with('rocksdb_tuner')) == self.record.spec.mgrs and self._all_up()
+            ),
+            600,
+            'every manager has the module',
+            poll_s=2,
+        )
         self.repeat('mgr', 'module', 'enable', 'rocksdb_tuner')
         boot.wait_for_modules(self.client, self.record.spec)
 
@@ -267,9 +268,8 @@ class CephadmCluster(Cluster):
 
     def containers(self, kind: str) -> list[str]:
         """The names of the running containers of daemons of a type."""
-        prefix = f'ceph-{self.record.fsid}-{kind}-'
-        listed = self.shell('podman ps --format "{{.Names}}"')
-        return [name for name in listed.split() if name.startswith(prefix)]
+        name = f'^ceph-{self.record.fsid}-{kind}-'
+        return self.shell(f'podman ps --filter name={name} --format "{{{{.Names}}}}"').split()
 
     # Using
 

@@ -43,13 +43,16 @@ IMAGES_BYTES = 4 << 30
 SHARED_STORE = '/var/lib/ceph-qa-images'
 #: Python 3.14 starts a ThreadPool's resource tracker with sys.executable, ceph-mgr: "orch set
 #: backend" would say "Module not found". Without device mapper there is no LVM, so OSDs are "raw"
-#: ones on loop devices. "cephadm shell" looks for the label.
+#: ones on loop devices. "cephadm shell" looks for the label. A manager that starts loads every
+#: module that there is, in seconds where no package has compiled them: some go.
 _CEPH = """\
 ARG CHROOT
 FROM ${CHROOT}
 RUN apt-get update -qq && \
  DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends \
  ceph-mgr-cephadm cephadm ceph-volume ceph-base lvm2 udev util-linux && apt-get clean
+RUN cd /usr/share/ceph/mgr && rm -rf insights influx mirroring osd_perf_query \
+ selftest snap_schedule stats telegraf test_orchestrator && python3 -m compileall -q .
 RUN printf 'import multiprocessing\\nmultiprocessing.set_start_method("fork")\\n' \
  >> $(echo /etc/python3.*/sitecustomize.py)
 ENV CEPH_VOLUME_ALLOW_LOOP_DEVICES=1

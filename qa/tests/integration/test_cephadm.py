@@ -6,6 +6,7 @@ last. Clients verify what they wrote.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
@@ -20,6 +21,7 @@ import pytest
 from built_packages import build_image, build_pyz, digest, unpacked
 from harness import CephadmCluster, Cluster, ClusterSpec, Progress, cephadm_image
 from harness.client import wait_until
+from harness.errors import CommandError
 from harness.layout import CHECKOUT
 from harness.workloads.overwriter import Overwriter
 from manual.pages import pages
@@ -34,7 +36,8 @@ ENDS = ('done', 'failed', 'rolled-back')
 #: A rollout in a minute, without a verdict: there is little to judge by.
 QUICK = {'sample_interval': '2', 'soak_min': '4', 'soak_max': '0', 'soak_inconclusive': 'promote'}
 IMAGE = 'localhost/ceph-rocksdb-tuner:test'
-UPGRADE_S = 900
+#: Ceph alone, the same version in another image.
+PLAIN = 'localhost/ceph-qa/ceph:plain'
 #: cephadm looks every minute, and redeploys one manager after the other: on a loaded machine late.
 REDEPLOY_S = 600
 
@@ -45,21 +48,22 @@ def cluster(release: str) -> Iterator[CephadmCluster]:
     with Cluster.up(spec, tempfile.mkdtemp(prefix='tuner-cephadm-'), Progress()) as made:
         assert isinstance(made, CephadmCluster)
         yield made
-    made.podman.run('rmi', '--force', IMAGE, check=False)
+    made.podman.run('rmi', '--force', IMAGE, PLAIN, check=False)
     made.podman.leave()
 
 
 class PatientClient(ModuleClient):
     """Managers fail over here: one that has just become active refuses a question."""
 
+    cluster: CephadmCluster
+
     def operation(self) -> Any:
-        assert isinstance(self.cluster, CephadmCluster)
         words = ('rocksdb-tuner', 'operation', 'status', '--format', 'json')
         return json.loads(self.cluster.repeat(*words))
 
 
 @pytest.fixture(scope='module')
-def tuner(cluster: CephadmCluster) -> ModuleClient:
+def tuner(cluster: CephadmCluster) -> PatientClient:
     return PatientClient(cluster)
 
 
@@ -76,41 +80,80 @@ def specification(cluster: CephadmCluster, *, mounted: bool) -> str:
     return json.dumps(cluster.manager_service(arguments if mounted else []))
 
 
+def enable_module(cluster: CephadmCluster, tuner: PatientClient, begin_s: float) -> None:
+    """Enable it where all managers have it, and time that to its first decision."""
+    cluster.enable_module()
+    tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 120, 'samples of all OSDs')
+    assert tuner.status()['decisions']
+    print(f'from nothing to the first decision: {time.monotonic() - begin_s:.0f} s')
+
+
 def orch(cluster: CephadmCluster, *words: str, stdin: str = '') -> str:
     return cluster.repeat('orch', *words, stdin=stdin)
 
 
 def started(cluster: CephadmCluster, kind: str) -> dict[str, str]:
     """The containers of daemons of a type, and when they started."""
-    names = cluster.containers(kind)
     return {
         name: cluster.shell(f'podman inspect -f "{{{{.State.StartedAt}}}}" {name}').strip()
-        for name in names
+        for name in cluster.containers(kind)
     }
 
 
-def stale_rollout(tuner: ModuleClient) -> str:
+def base_image(cluster: CephadmCluster) -> str:
+    """The image that the cluster was made with."""
+    return digest(cluster.podman, cephadm_image.ceph_image(cluster.release))
+
+
+def upgrade_managers(cluster: CephadmCluster, image: str) -> None:
+    """The command of the manual that brings the module by an image."""
+    command = manual_commands('cephadm, by image')[0]
+    orch(cluster, *re.sub(r'<registry>\S+', image, command).split()[2:])
+
+
+def wait_for_upgrade(cluster: CephadmCluster) -> None:
+    """Wait until an upgrade that was started has ended."""
+    wait_until(
+        lambda: 'no upgrades in progress' in orch(cluster, 'upgrade', 'status'), REDEPLOY_S,
+        'the end of the upgrade', detail=lambda: orch(cluster, 'upgrade', 'status'), poll_s=2,
+    )  # fmt: skip
+
+
+def stale_rollout(tuner: PatientClient) -> str:
     """A string that gives way to the default runs everywhere; the id of what replaces it."""
+    cluster, before = tuner.cluster, tuner.nonces()
     for name, value in QUICK.items():
-        tuner.cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
-    tuner.cluster.ceph(
-        'config', 'set', 'osd', OPTION, tuner.stale_override(tuner.cluster.release.name)
+        cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
+    cluster.ceph('config', 'set', 'osd', OPTION, tuner.stale_override(cluster.release.name))
+    cluster.shell('for osd in 0 1 2; do cephadm unit --name osd.$osd restart & done; wait')
+    tuner.wait_for(
+        lambda: not before.items() & tuner.nonces().items() and all(map(tuner.osd_up, before)),
+        120,
+        'all OSDs have restarted',
     )
-    cluster = tuner.cluster
-    assert isinstance(cluster, CephadmCluster)
-    for osd, nonce in sorted(tuner.nonces().items()):
-        tuner.wait_for_clean()
-        cluster.shell(f'cephadm unit --name osd.{osd} restart')
+    tuner.wait_for_clean()
+    return found_change(tuner)
 
-        def is_new(osd: int = osd, nonce: int = nonce) -> bool:
-            return tuner.osd_up(osd) and tuner.nonces()[osd] != nonce
 
-        tuner.wait_for(is_new, 120, f'osd.{osd} restarted')
+def found_change(tuner: PatientClient) -> str:
+    """The id of what replaces a string that all OSDs run."""
     found = tuner.wait_for_recommendation('remove-override', 120, lambda r: len(r['osds']) == 3)
     return str(found['id'])
 
 
-def waits_for(tuner: ModuleClient, text: str, timeout_s: float = 120) -> str:
+@contextlib.contextmanager
+def verified_client(cluster: CephadmCluster) -> Iterator[None]:
+    """Meanwhile a client writes and reads; no request of it fails, and no block is wrong."""
+    client = Overwriter(cluster, 40, 10)
+    client.start()
+    try:
+        yield
+    finally:
+        written = client.stop()
+    assert (written.errors, written.verified.failed) == (0, 0), written.messages
+
+
+def waits_for(tuner: PatientClient, text: str, timeout_s: float = 120) -> str:
     """The reason why the operation waits, once it has this text."""
 
     def found() -> str | None:
@@ -125,13 +168,14 @@ def test_one_file_collects_and_reports_on_a_host_that_has_only_cephadm(
 ) -> None:
     """The host has neither Ceph nor anything of Python but its own; the decision comes first."""
     begin_s = time.monotonic()
-    pyz = tmp_path / 'rocksdb-tuner.pyz'
-    build_pyz(pyz)
-    cluster.podman.run('cp', str(pyz), f'{cluster.container}:/root/rocksdb-tuner.pyz')
+    build_pyz(tmp_path / 'tuner.pyz')
+    cluster.podman.run('cp', f'{tmp_path}/tuner.pyz', f'{cluster.container}:/root/tuner.pyz')
     assert cluster.on_host('which', 'ceph', check=False).returncode != 0
-    program = ('python3', '/root/rocksdb-tuner.pyz')
-    collect = ('collect', '--interval', '5', '--osds', '0', '--out', '/root/cluster')
-    done = cluster.on_host(*program, *collect, timeout_s=900)
+    program = ('python3', '/root/tuner.pyz')
+    done = cluster.on_host(
+        *program, 'collect', '--interval', '5', '--osds', '0', '--out', '/root/cluster',
+        timeout_s=900,
+    )  # fmt: skip
     assert 'using: cephadm shell -- ceph\n' in done.stderr
     assert 'missing' not in done.stderr
     report = cluster.on_host(*program, 'report', '/root/cluster').stdout
@@ -142,7 +186,7 @@ def test_one_file_collects_and_reports_on_a_host_that_has_only_cephadm(
 
 
 def test_mounted_as_the_manual_says_it_answers(
-    cluster: CephadmCluster, tuner: ModuleClient
+    cluster: CephadmCluster, tuner: PatientClient
 ) -> None:
     """From nothing to `status` with the commands of the page, and four of them to enable it."""
     begin_s = time.monotonic()
@@ -157,16 +201,18 @@ def test_mounted_as_the_manual_says_it_answers(
         'ceph orch apply -i mgr-mount.yaml',
     ):
         assert command in commands
-        words = command.replace('mgr-mount.yaml', '-').split()[2:]
-        orch(cluster, *words, stdin=mounted)
+        orch(cluster, *command.replace('mgr-mount.yaml', '-').split()[2:], stdin=mounted)
     assert commands[3:] == ['ceph mgr module enable rocksdb_tuner']
-    cluster.enable_module()
-    tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 120, 'samples of all OSDs')
-    print(f'from nothing to the first decision: {time.monotonic() - begin_s:.0f} s')
-    assert tuner.status()['decisions']
+    enable_module(cluster, tuner, begin_s)
 
 
-def test_check_and_doctor_in_a_container_without_systemd(tuner: ModuleClient) -> None:
+def orchestrator(tuner: PatientClient) -> Any:
+    """What `doctor` says of it."""
+    rows = tuner.json('doctor', schema='doctor')
+    return next(row for row in rows if row['id'] == 'orchestrator')
+
+
+def test_check_and_doctor_in_a_container_without_systemd(tuner: PatientClient) -> None:
     """Nothing is missing but what is optional, and no remedy is a command that is not there."""
     assert tuner.json('check', 'compression=kLZ4Compression', schema='check')['accepted']
     rows = tuner.json('doctor', schema='doctor')
@@ -174,40 +220,28 @@ def test_check_and_doctor_in_a_container_without_systemd(tuner: ModuleClient) ->
         'statistics', 'dashboard', 'metrics',
     }  # fmt: skip
     assert not any('systemctl' in (row['remedy'] or '') for row in rows)
-    orchestrator = next(row for row in rows if row['id'] == 'orchestrator')
-    assert orchestrator['ok'] is True
+    assert orchestrator(tuner)['ok'] is True
 
 
 def test_memory_target_for_a_host_is_the_one_that_counts(
-    cluster: CephadmCluster, tuner: ModuleClient
+    cluster: CephadmCluster, tuner: PatientClient
 ) -> None:
     """As cephadm sets it (osd_memory_target_autotune)."""
-    for host in {row['host'] for row in tuner.osds()}:
-        cluster.ceph('config', 'set', f'osd/host:{host}', 'osd_memory_target', '1200000000')
+    host = tuner.osds()[0]['host']
+    cluster.ceph('config', 'set', f'osd/host:{host}', 'osd_memory_target', '1200000000')
     tuner.wait_for(
         lambda: 'target 1.1 GiB' in tuner.plain('osd', '0'), 300, 'the memory target', every_s=5
     )
 
 
 def test_unmanaged_service_is_found_before_and_its_osds_are_restarted_by_hand(
-    cluster: CephadmCluster, tuner: ModuleClient
+    cluster: CephadmCluster, tuner: PatientClient
 ) -> None:
     """cephadm would answer "Scheduled", and never restart them."""
     orch(cluster, 'set-unmanaged', SERVICE)
     recommendation = stale_rollout(tuner)
-    row = tuner.wait_for(
-        lambda: next(
-            (
-                r
-                for r in tuner.json('doctor', schema='doctor')
-                if r['id'] == 'orchestrator' and not r['ok']
-            ),
-            None,
-        ),
-        60,
-        'the unmanaged service',
-    )
-    assert f'"ceph orch set-managed {SERVICE}"' in row['summary']
+    remedy = f'"ceph orch set-managed {SERVICE}"'
+    tuner.wait_for(lambda: remedy in orchestrator(tuner)['summary'], 60, 'the unmanaged service')
     planned = tuner.json('apply', recommendation, '--dry-run', schema='plan')
     assert not any(command.startswith('ceph orch') for command in planned['commands'])
     tuner.plain('apply', recommendation)
@@ -216,52 +250,77 @@ def test_unmanaged_service_is_found_before_and_its_osds_are_restarted_by_hand(
     printed = re.search(r'"(cephadm unit --name (osd\.\d+) restart)" on (\S+);', reason)
     assert printed is not None, reason
     cluster.shell(printed[1])
-    second = waits_for(tuner, 'restart osd.')
     tuner.wait_for(
         lambda: printed[2] not in (tuner.operation()['paused_reason'] or printed[2]),
         120,
         'the next OSD',
     )
-    assert 'is unmanaged' in second
+    assert 'is unmanaged' in tuner.operation()['paused_reason']
     # From here on cephadm does it
     orch(cluster, 'set-managed', SERVICE)
     assert tuner.wait_for_phase(*ENDS)['phase'] == 'done'
     assert tuner.entries() == []
 
 
-def test_rollout_goes_on_while_both_managers_are_redeployed(
-    cluster: CephadmCluster, tuner: ModuleClient
+def test_upgrade_of_ceph_keeps_the_mounts_and_a_rollout_awaits_its_end(
+    cluster: CephadmCluster, tuner: PatientClient, tmp_path: Path
 ) -> None:
-    """The standby first, then the active one, which fails over; a client verifies its writes."""
+    """Managers first, which fail over; then, with what Ceph wants before, one OSD of three."""
+    (tmp_path / 'Containerfile').write_text('ARG CEPH_IMAGE\nFROM ${CEPH_IMAGE}\nLABEL plain=1\n')
+    build_image(cluster.podman, tmp_path, base_image(cluster), PLAIN, 'Containerfile')
+    recommendation, entries = stale_rollout(tuner), tuner.entries()
+    with verified_client(cluster):
+        upgrade_managers(cluster, PLAIN)
+        tuner.wait_for(
+            # A manager that ended may have begun, and not answered
+            lambda: (
+                tuner.answer(['apply', recommendation])[0] == 0
+                or (tuner.operation() or {}).get('recommendation') == recommendation
+            ),
+            REDEPLOY_S,
+            'it is applied',
+        )
+        waits_for(tuner, 'Ceph is being upgraded')
+        assert tuner.entries() == entries
+        wait_for_upgrade(cluster)
+        assert tuner.wait_for_phase(*ENDS, timeout_s=600)['phase'] == 'done'
+        assert tuner.entries() == []
+        osds = started(cluster, 'osd')
+        limited = f'upgrade start --image {PLAIN} --daemon-types mon,crash,osd --limit 3'
+        orch(cluster, *limited.split())
+        wait_for_upgrade(cluster)
+        assert len(osds.items() - started(cluster, 'osd').items()) == 1
+    assert len(cluster.managers_with('rocksdb_tuner')) == 2
+
+
+def test_rollout_goes_on_while_both_managers_are_redeployed_with_another_image(
+    cluster: CephadmCluster, tuner: PatientClient
+) -> None:
+    """The standby first, then the active one, which fails over."""
     recommendation = stale_rollout(tuner)
-    client = Overwriter(cluster, 40, 10)
-    client.start()
-    try:
+    with verified_client(cluster):
         nonces = tuner.nonces()
         tuner.plain('apply', recommendation)
         tuner.wait_for_phase('canary', timeout_s=180)
         active = cluster.ceph_json('mgr', 'stat')['active_name']
         (standby,) = (s['name'] for s in cluster.ceph_json('mgr', 'dump')['standbys'])
         for name in (standby, active):
-            orch(cluster, 'daemon', 'redeploy', f'mgr.{name}')
+            orch(cluster, 'daemon', 'redeploy', f'mgr.{name}', '--image', base_image(cluster))
         wait_until(
             lambda: cluster.ceph_json('mgr', 'stat')['active_name'] == standby,
             REDEPLOY_S,
             'a failover',
         )
         state = tuner.wait_for_phase(*ENDS, timeout_s=600)
-    finally:
-        written = client.stop()
     assert state['phase'] == 'done', tuner.plain('operation', 'status')
-    assert (written.errors, written.verified.failed) == (0, 0), written.messages
     assert all(nonce != nonces[osd] for osd, nonce in tuner.nonces().items())
     assert tuner.entries() == []
 
 
 def test_restart_queued_by_a_paused_cephadm_is_awaited_and_rolled_back(
-    cluster: CephadmCluster, tuner: ModuleClient
+    cluster: CephadmCluster, tuner: PatientClient
 ) -> None:
-    recommendation = stale_rollout(tuner)
+    recommendation, entries = stale_rollout(tuner), tuner.entries()
     orch(cluster, 'pause')
     nonces = tuner.nonces()
     tuner.plain('apply', recommendation)
@@ -270,17 +329,16 @@ def test_restart_queued_by_a_paused_cephadm_is_awaited_and_rolled_back(
     assert tuner.nonces() == nonces
     orch(cluster, 'resume')
     assert tuner.wait_for_phase(*ENDS, timeout_s=400)['phase'] == 'done'
-    override = tuner.stale_override(tuner.cluster.release.name)
     tuner.plain('rollback')
     assert tuner.wait_for_phase('rolled-back', 'failed', timeout_s=400)['phase'] == 'rolled-back'
-    assert tuner.entries() == [('osd', '', override)]
+    assert tuner.entries() == entries
 
 
 def test_osd_that_cephadm_cannot_start_is_put_back(
-    cluster: CephadmCluster, tuner: ModuleClient
+    cluster: CephadmCluster, tuner: PatientClient
 ) -> None:
-    """The entry is removed while it is down; it starts once its unit can."""
-    recommendation = stale_rollout(tuner)
+    """After that rollback. The entry is removed while it is down; it starts once its unit can."""
+    recommendation = found_change(tuner)
     cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/restart_timeout', '60')
     canary = tuner.recommendations()[0]['osds'][0]
     unit = f'/var/lib/ceph/{cluster.record.fsid}/osd.{canary}/unit.run'
@@ -301,15 +359,8 @@ def test_osd_that_cephadm_cannot_start_is_put_back(
     cluster.ceph('config', 'rm', 'osd', OPTION)
 
 
-def wait_for_upgrade(cluster: CephadmCluster) -> None:
-    wait_until(
-        lambda: 'no upgrades in progress' in orch(cluster, 'upgrade', 'status'), UPGRADE_S,
-        'the end of the upgrade', detail=lambda: orch(cluster, 'upgrade', 'status'), poll_s=2,
-    )  # fmt: skip
-
-
 def test_uninstalled_from_the_mounts_it_comes_by_image_and_only_managers_restart(
-    cluster: CephadmCluster, tuner: ModuleClient, tmp_path: Path
+    cluster: CephadmCluster, tuner: PatientClient, tmp_path: Path
 ) -> None:
     """The other way of the manual: the image is built of the one that the cluster runs."""
     cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
@@ -317,18 +368,36 @@ def test_uninstalled_from_the_mounts_it_comes_by_image_and_only_managers_restart
     wait_until(
         lambda: cluster.managers_with('rocksdb_tuner') == [], REDEPLOY_S, 'managers without mounts'
     )
-    base = digest(cluster.podman, cephadm_image.ceph_image(cluster.release))
-    build_image(cluster.podman, unpacked(tmp_path), base, IMAGE)
-    command, enable = manual_commands('cephadm, by image')
-    osds = started(cluster, 'osd')
-    orch(cluster, *re.sub(r'<registry>\S+', IMAGE, command).split()[2:])
-    wait_until(
-        lambda: len(cluster.managers_with('rocksdb_tuner')) == 2,
-        REDEPLOY_S,
-        'managers of the image',
-    )
+    release, osds = unpacked(tmp_path), started(cluster, 'osd')
+    with pytest.raises(CommandError, match='must name an image by digest'):
+        build_image(cluster.podman, release, cephadm_image.ceph_image(cluster.release), IMAGE)
+    begin_s = time.monotonic()
+    build_image(cluster.podman, release, base_image(cluster), IMAGE)
+    upgrade_managers(cluster, IMAGE)
     wait_for_upgrade(cluster)
-    assert enable == 'ceph mgr module enable rocksdb_tuner'
-    cluster.enable_module()
-    tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 120, 'samples of all OSDs')
+    assert manual_commands('cephadm, by image')[1:] == ['ceph mgr module enable rocksdb_tuner']
+    enable_module(cluster, tuner, begin_s)
+    assert started(cluster, 'osd') == osds
+    # As on an image whose Python is too old
+    version = release / 'src/pybind/mgr/rocksdb_tuner/version.py'
+    version.write_text(version.read_text().replace('(3, 9)', '(3, 99)'))
+    with pytest.raises(CommandError, match=r'requires Python 3\.99 or newer'):
+        build_image(cluster.podman, release, base_image(cluster), IMAGE)
+
+
+def test_image_of_ceph_alone_drops_the_module_until_the_same_command_brings_it_back(
+    cluster: CephadmCluster, tuner: PatientClient
+) -> None:
+    """Only its commands are unknown: health is silent. Its data and OSDs stay as they are."""
+    tuner.plain('mode', 'observe')
+    history, osds = tuner.plain('history'), started(cluster, 'osd')
+    upgrade_managers(cluster, PLAIN)
+    wait_for_upgrade(cluster)
+    assert cluster.managers_with('rocksdb_tuner') == []
+    assert 'no valid command' in tuner.refused('status')[1]
+    assert 'MGR_MODULE_ERROR' not in cluster.ceph('health', 'detail')
+    upgrade_managers(cluster, IMAGE)
+    wait_for_upgrade(cluster)
+    tuner.wait_for(lambda: tuner.answer(['status'])[0] == 0, 120, 'it answers')
+    assert (tuner.status()['mode'], tuner.plain('history')) == ('observe', history)
     assert started(cluster, 'osd') == osds
