@@ -116,11 +116,6 @@ class Plan:
         return self.change.controls if self.judged else ()
 
 
-def findings_of(snapshot: Snapshot) -> tuple[Finding, ...]:
-    """Worst first."""
-    return tuple(worst_first(snapshot.findings))
-
-
 _RECOMMEND = f'{COMMAND} mode recommend'
 _DOCTOR = f'{COMMAND} doctor'
 _OPERATION = f'{COMMAND} operation status'
@@ -219,7 +214,7 @@ def findings_named(snapshot: Snapshot, finding_id: str) -> Snapshot:
 
 def findings(snapshot: Snapshot, *, whole: bool = False) -> str:
     """Findings, worst first; ``whole``: with evidence and remedy."""
-    found = findings_of(snapshot)
+    found = worst_first(snapshot.findings)
     if whole:
         return sections(*map(_finding, found))
     if not snapshot.osds and not found:

@@ -27,11 +27,6 @@ from ..units import (
 from .layout import Column, outline, sections, table
 from .to_json import to_json
 
-#: A limitation of every experiment.
-_SLOW_EFFECTS = (
-    'Effects that take longer than the experiment, such as the rewriting of existing data by '
-    'compactions, are not measured.'
-)
 _Result = Annotated[Optional[Conclusion], InPlace('answer', 'winner')]
 
 
@@ -100,13 +95,17 @@ def outcome_of(plan: FoundPlan, result: Optional[Conclusion]) -> ExperimentOutco
 
 
 def experiment_plan_of(plan: FoundPlan) -> ExperimentPlan:
+    planned = (
+        f'{format_plural(len(plan.arms), "option string")} on {len(plan.changed)} OSDs, compared '
+        f'with {len(plan.controls)} unchanged OSDs for {format_duration(plan.duration_s)}.'
+    )
     return ExperimentPlan(
         state=None,
         phase=Stage.PLANNED,
         arms=_arms(plan),
         plan=plan,
         result=None,
-        summary=plan_summary(plan),
+        summary=f'Not possible here: {plan.refusal.reason}.' if plan.refusal else planned,
         refusal=plan.refusal,
         risk=() if plan.refusal else tuple(_risks(plan)),
         unknown=() if plan.refusal else tuple(_unknowns(plan)),
@@ -156,16 +155,6 @@ def summary_of(state: ExperimentState) -> str:
     return f'Measuring the {measured}, block {state.blocks} of {state.request.blocks}.'
 
 
-def plan_summary(plan: FoundPlan) -> str:
-    """The plan or its refusal in a sentence."""
-    if plan.refusal is not None:
-        return f'Not possible here: {plan.refusal.reason}.'
-    return (
-        f'{format_plural(len(plan.arms), "option string")} on {len(plan.changed)} OSDs, compared '
-        f'with {len(plan.controls)} unchanged OSDs for {format_duration(plan.duration_s)}.'
-    )
-
-
 def _risks(plan: FoundPlan) -> Iterable[str]:
     """Possible harm to the cluster."""
     limits, changed = experiment_limits(), len(plan.changed)
@@ -182,7 +171,10 @@ def _risks(plan: FoundPlan) -> Iterable[str]:
 
 def _unknowns(plan: FoundPlan) -> Iterable[str]:
     """What the experiment does not show."""
-    yield _SLOW_EFFECTS
+    yield (
+        'Effects that take longer than the experiment, such as the rewriting of existing data by '
+        'compactions, are not measured.'
+    )
     if plan.measuring_s > plan.history_s:
         yield (
             f'The noise was measured over {format_duration(plan.history_s)}, less than the '

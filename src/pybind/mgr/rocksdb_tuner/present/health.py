@@ -47,19 +47,15 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
 
     ``metrics_problem``: why metrics cannot be served although they are enabled.
     """
+    of_the_module = (
+        (METRICS_UNAVAILABLE, 'serve its metrics', (metrics_problem,)),
+        (STATE_BROKEN, 'read or store its state', snapshot.notices),
+        (OPTIONS_CONFLICT, 'apply changes with its current options', (snapshot.impossible,)),
+    )
     checks: HealthChecks = {}
-    if metrics_problem is not None:
-        checks[METRICS_UNAVAILABLE] = _check(
-            'rocksdb_tuner cannot serve its metrics', [metrics_problem]
-        )
-    if snapshot.notices:
-        checks[STATE_BROKEN] = _check(
-            'rocksdb_tuner cannot read or store its state', snapshot.notices
-        )
-    if snapshot.impossible is not None:
-        checks[OPTIONS_CONFLICT] = _check(
-            'rocksdb_tuner cannot apply changes with its current options', [snapshot.impossible]
-        )
+    for code, what, problems in of_the_module:
+        if detail := [problem for problem in problems if problem is not None]:
+            checks[code] = _check(f'rocksdb_tuner cannot {what}', detail)
     checks |= _report_checks(snapshot.sampling)
     checks |= failing_checks(
         snapshot.failing, snapshot.taken_s if snapshot.published_s is None else snapshot.published_s
@@ -130,25 +126,26 @@ def _operation_checks(snapshot: Snapshot) -> HealthChecks:
         if failed is not None and not snapshot.rollout_acknowledged:
             ended = 'was rolled back' if rollout.stage is Phase.ROLLED_BACK else 'failed'
             checks[ROLLOUT_FAILED] = _check(f'{name} {ended}', [failed, _ACKNOWLEDGE])
-        elif snapshot.rollout_waits is not None:
+        else:
             unrestored = [] if left is None else [f'not restored: {left}']
-            checks[ROLLOUT_WAITING] = _waits(name, snapshot.rollout_waits, *unrestored)
-    if campaign is not None and snapshot.campaign_waits is not None:
-        of_campaign = f'{campaign.campaign_id} of {campaign.request.who}'
-        name = f'rocksdb_tuner compaction campaign {of_campaign}'
-        checks[COMPACTION_WAITING] = _waits(name, snapshot.campaign_waits)
+            checks |= _waits(ROLLOUT_WAITING, name, snapshot.rollout_waits, *unrestored)
+    if campaign is not None:
+        name = f'rocksdb_tuner compaction campaign {campaign.campaign_id} of {campaign.request.who}'
+        checks |= _waits(COMPACTION_WAITING, name, snapshot.campaign_waits)
     if tried is not None:
         name = f'rocksdb_tuner experiment {tried.experiment_id} on {tried.request.who}'
         failed = why_experiment_failed(tried)
         if failed is not None and not tried.acknowledged:
             checks[EXPERIMENT_FAILED] = _check(f'{name} failed', [failed, _ACKNOWLEDGE])
-        elif snapshot.experiment_waits is not None:
-            checks[EXPERIMENT_WAITING] = _waits(name, snapshot.experiment_waits)
+        else:
+            checks |= _waits(EXPERIMENT_WAITING, name, snapshot.experiment_waits)
     return checks
 
 
-def _waits(name: str, *detail: str) -> Check:
-    return _check(f'{name} requires operator action', detail)
+def _waits(code: str, name: str, reason: Optional[str], *more: str) -> HealthChecks:
+    if reason is None:
+        return {}
+    return {code: _check(f'{name} requires operator action', [reason, *more])}
 
 
 def _detail(finding: Finding) -> Iterable[str]:

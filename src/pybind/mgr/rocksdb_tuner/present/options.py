@@ -32,8 +32,6 @@ _STARTS = {
     False: 'NO: an OSD does not start with these options',
     None: 'UNKNOWN: cannot determine whether an OSD starts with these options',
 }
-
-
 _READ: Sequence[Column[Sequence[str]]] = (
     Column('OPTION', itemgetter(0)),
     Column('GIVEN', itemgetter(1)),
@@ -54,10 +52,7 @@ def check(verdict: Verdict) -> str:
             ('Other releases', ', '.join(others) or None),
         ),
         titled('Problems', joined(*map(_problem, worst.result.problems))),
-        titled(
-            'Read differently',
-            table(_READ, _read_differently(worst), indent=2),
-        ),
+        titled('Read differently', table(_READ, _read_differently(worst), indent=2)),
         titled('Assumptions', bullets(verdict.assumptions)),
     )
 

@@ -344,15 +344,11 @@ def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:
     for facts in snapshot.osds:
         if facts.info.osd_id == osd_id:
             return facts
-    if not snapshot.osds:
-        raise BadQuestionError(
-            errno.ENOENT,
-            f'osd.{osd_id} is unknown: the cluster has not been sampled yet, try again in a moment',
-        )
-    known = format_ids(facts.info.osd_id for facts in snapshot.osds)
-    raise BadQuestionError(
-        errno.ENOENT, f'osd.{osd_id} does not exist; OSDs of this cluster: {known}'
-    )
+    why = 'is unknown: the cluster has not been sampled yet, try again in a moment'
+    if snapshot.osds:
+        known = format_ids(facts.info.osd_id for facts in snapshot.osds)
+        why = f'does not exist; OSDs of this cluster: {known}'
+    raise BadQuestionError(errno.ENOENT, f'osd.{osd_id} {why}')
 
 
 #: Stages of a write below this share are omitted.
@@ -375,6 +371,7 @@ def osd(detail: OsdDetail) -> str:
     stages = facts.write_latency.parts if facts.write_latency else ()
     measured = facts.signals if facts.signals and facts.signals.window_s is not None else None
     unmeasured = 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
+    title, show = 'Recommended: ', f'{COMMAND} recommend'
     return sections(
         fields(*about),
         joined(
@@ -383,12 +380,8 @@ def osd(detail: OsdDetail) -> str:
                 for finding in worst_first(detail.findings)
             ),
             *(
-                paragraph(
-                    f'{r.decision.do}: {COMMAND} recommend {r.recommendation_id}',
-                    6,
-                    'Recommended: ',
-                )
-                for r in detail.recommended
+                paragraph(f'{advice.decision.do}: {show} {advice.recommendation_id}', 6, title)
+                for advice in detail.recommended
             ),
         ),
         fields(

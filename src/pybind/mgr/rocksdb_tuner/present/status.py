@@ -129,8 +129,7 @@ def status(snapshot: Snapshot) -> str:
     if brief is not None:
         what = f'{brief.kind} {brief.id} of {brief.who}: {brief.phase}, {brief.progress}'
         operation = joined(what, brief.paused_reason or brief.failure, by='; ')
-    counts = Counter(one.severity.value for one in snapshot.findings)
-    found = ', '.join(f'{counts[one.value]} {one.value}' for one in Severity if counts[one.value])
+    found = ', '.join(f'{n} {severity}' for severity, n in vars(known.findings).items() if n)
     return sections(
         *(decision_text(d, paragraph(d.who)) for d in decisions[:_IN_FULL]),
         joined(*(paragraph(d.do, 4, f'{d.who}: ') for d in decisions[_IN_FULL:])),
@@ -208,18 +207,10 @@ _STATES = {True: 'ok', None: 'unknown'}
 
 def doctor(checks: Sequence[DoctorCheck]) -> str:
     """A line per check, with the remedy below those that failed."""
-    return joined(
-        *(
-            joined(
-                paragraph(
-                    f'{check.check_id}: {check.summary}',
-                    _WIDTH,
-                    _STATES.get(check.ok, 'off' if check.optional else 'FAILED'),
-                ),
-                paragraph(check.remedy, _WIDTH + 8, f'{" " * _WIDTH}remedy:')
-                if check.ok is False and check.remedy is not None
-                else '',
-            )
-            for check in checks
-        )
-    )
+    lines = []
+    for check in checks:
+        state = _STATES.get(check.ok, 'off' if check.optional else 'FAILED')
+        lines.append(paragraph(f'{check.check_id}: {check.summary}', _WIDTH, state))
+        if check.ok is False and check.remedy is not None:
+            lines.append(paragraph(check.remedy, _WIDTH + 8, f'{" " * _WIDTH}remedy:'))
+    return joined(*lines)

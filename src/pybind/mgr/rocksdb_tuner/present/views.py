@@ -25,7 +25,7 @@ from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.verdict import BadQuestionError, Verdict
 from . import advice, experiment, operations, options, osd, status
 from .layout import harmless, outline
-from .phrases import COMMAND
+from .phrases import COMMAND, worst_first
 from .to_json import to_json
 
 
@@ -79,7 +79,10 @@ VIEWS = {
     ),
     'growth': View(osd.Growth, title='Growth of the DB of an OSD on its device'),
     'findings': View(
-        tuple[Finding, ...], advice.findings_of, advice.findings, description='Worst first.'
+        tuple[Finding, ...],
+        lambda snapshot: worst_first(snapshot.findings),
+        advice.findings,
+        description='Worst first.',
     ),
     'recommend': View(
         tuple[advice.Recommendation, ...],
