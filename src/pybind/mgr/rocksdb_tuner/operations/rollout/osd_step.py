@@ -116,16 +116,21 @@ def _restoring(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observ
     if state.direction is Direction.FORWARD:
         return Step(left_behind(state, osd, osd.left_reason or f'{who} is a different OSD now'))
     restored = replace(osd, step=OsdStep.RESTORED)
-    return Step(with_osd(state, due(osd, seen) if osd.restart_needed else restored))
+    # One that is down may be starting, with the entry that was just restored.
+    again = replace(due(osd, seen), doubtful=osd.osd_id in seen.cluster.down)
+    return Step(with_osd(state, again if osd.restart_needed else restored))
 
 
 def _collapsing(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     who = own(osd.osd_id)
     value, after = None, OsdStep.COLLAPSED
     if state.own_entries_stay is not None:
-        if absent(seen, osd.osd_id) is Away.GONE:
+        gone = absent(seen, osd.osd_id) is Away.GONE
+        another = identity_mismatch(state, osd.osd_id, seen)
+        reason = why_away(osd.osd_id, Away.GONE) if gone else another
+        if reason is not None:
             # Also after an abort: nobody is to inherit its entry.
-            return Step(start_leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
+            return Step(start_leaving(state, osd, reason))
         restart, after = state.request.restart, OsdStep.VERIFIED
         value = target(state.request, osd.osd_id) if restart else state.before.entry(who)
     if state.ending is not None and who in seen.entries:

@@ -290,8 +290,8 @@ def _allowed_own(state: RolloutState, osd: OsdProgress) -> tuple[Optional[str], 
     before, final = state.before.entry(who), state.request.final_by_who.get(who)
     target = state.request.target_by_osd[osd.osd_id]
     wanted = target if state.request.restart else before
-    # Forward, it is being left behind.
-    leaving = (final,) if state.direction is Direction.FORWARD else ()
+    # It is being left behind.
+    leaving = (final,) if state.direction is Direction.FORWARD or osd.left_reason else ()
     allowed: Mapping[OsdStep, tuple[Optional[str], ...]] = {
         OsdStep.SETTING: (before, wanted),
         OsdStep.RESTORING: (before, wanted, *leaving),

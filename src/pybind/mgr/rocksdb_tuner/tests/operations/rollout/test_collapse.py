@@ -255,8 +255,10 @@ def test_osd_whose_entry_stays_has_its_own_entry_again(cluster: FakeCluster, res
     ending = Ending(Outcome.ABORTED, 'why')
     assert of(replace(state, ending=ending), seen).actions == (SetEntry('osd.0', value),)
     # One that was removed gets none again: a later OSD of this id would inherit it.
-    gone = of(replace(state, ending=ending), without(seen, 0))
-    assert (gone.actions, canary(gone).step) == ((), OsdStep.RESTORING)
+    # The same goes for one that was recreated.
+    for away in (without(seen, 0), other(seen, 0, device_class='hdd')):
+        gone = of(replace(state, ending=ending), away)
+        assert (gone.actions, canary(gone).step) == ((), OsdStep.RESTORING)
 
 
 HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'

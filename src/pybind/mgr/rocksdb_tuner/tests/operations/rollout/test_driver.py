@@ -51,6 +51,21 @@ def test_unknown_rollout_is_answered_with_the_existing_ones(run: Run) -> None:
         run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
 
 
+def test_preparation_of_a_rollback_runs_once_nothing_refuses_it(run: Run) -> None:
+    """It ends what else is under way."""
+    called: list[bool] = []
+    before: Callable[[], None] = lambda: called.append(True)  # noqa: E731
+    run.start()
+    run.run_to_end()
+    run.cluster.operator_sets('osd', 'write_buffer_size=1')
+    with pytest.raises(OperationRefused, match='has been changed outside r1 since then'):
+        run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)
+    assert called == []
+    run.cluster.operator_sets('osd', NEW)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)
+    assert called == [True]
+
+
 def test_nothing_is_rolled_back_twice(run: Run) -> None:
     run.start()
     run.run_to_end()

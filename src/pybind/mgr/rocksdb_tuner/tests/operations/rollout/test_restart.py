@@ -546,6 +546,9 @@ def test_osd_fails_on_going_down_for_the_third_time(cluster: FakeCluster) -> Non
     assert third is not None
     assert third.state.direction is Direction.RECOVER
     assert third.state.ending == Ending(Outcome.FAILED, 'osd.0 came up and went down again 3 times')
+    back = again(lost, replace(state, direction=Direction.BACK), flaps=20)
+    assert back is not None
+    assert back.state.direction is Direction.BACK
 
 
 # -- the soak
