@@ -57,7 +57,7 @@ def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) 
         raise BadQuestionError(
             errno.EOPNOTSUPP, 'the module changes nothing under a manager of an unknown release'
         )
-    section = f'osd.{who}' if natural(who) is not None else who or 'osd'
+    section = 'osd' if who is None else f'osd.{who}' if natural(who) is not None else who
     chosen = sorted(worst_osds(snapshot, section).osds, key=lambda osd: osd.info.osd_id)
     osds = [osd for osd in chosen if osd.info.objectstore in {None, 'bluestore'}]
     if not osds:

@@ -15,6 +15,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.observe.starts import LastStart
+from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.compaction.plan import recommended
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
 from rocksdb_tuner.operations.rollout.automatic import MaintenanceWindow, Policy
@@ -449,6 +450,19 @@ def test_compacting_osds_are_not_queried_further_and_nothing_else_starts(
         world.apply(offered)
     with pytest.raises(OperationRefused, match='is under way'):
         world.compact(offered)
+
+
+def test_campaign_wait_raises_an_alarm(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announce, 'GATE_ALARM_AFTER_S', 200.0)
+    world.compact(world.changed_compression())
+    world.cluster.flags.add('noout')
+    world.run(150)
+    assert world.tuner.snapshot.campaign_waits is None
+    world.run(100)
+    assert 'noout' in str(world.tuner.snapshot.campaign_waits)
+    world.cluster.flags.discard('noout')
+    world.run(20)
+    assert world.tuner.snapshot.campaign_waits is None
 
 
 def test_rollback_ends_the_campaign_of_the_reverted_change(world: World) -> None:

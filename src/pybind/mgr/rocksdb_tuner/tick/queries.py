@@ -177,6 +177,10 @@ class OsdQueries(Queries):
         except CommandError as error:
             log.debug('no answer of an OSD: %s', error)
             return ''
+        except Exception:
+            # The request was made, and is not repeated at once.
+            log.exception('cannot ask osd.%d', osd_id)
+            return ''
 
 
 #: A command may queue in the mgr behind other commands of the same module.

@@ -89,6 +89,9 @@ class OsdCommandQueue:
                 error = refused.message
                 log.warning('osd.%d did not compact: %s', osd_id, error)
             self._compact = None
+        if self._probed_s is not None and now_s - self._probed_s >= 2 * PROBE_PERIOD_S:
+            # It was not asked for a while, or does not answer.
+            self.found = None
         self._take_probe()
         due = self._probed_s is None or now_s - self._probed_s >= PROBE_PERIOD_S
         if self._probe is None and due:

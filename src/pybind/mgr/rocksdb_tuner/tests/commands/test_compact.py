@@ -163,6 +163,8 @@ def test_a_group_a_host_or_one_osd_is_compacted(
         ('all', errno.ENOENT, 'no OSD matches "all"; groups: osd/class:ssd'),
         ('osd.x', errno.ENOENT, 'no OSD matches "osd.x"'),
         ('mon', errno.ENOENT, 'no OSD matches "mon"'),
+        # A variable of a shell that is not set, for example
+        ('', errno.ENOENT, 'no OSD matches ""'),
     ],
 )
 def test_unknown_osds_and_empty_groups_are_refused(

@@ -183,6 +183,22 @@ def test_unusable_answer_is_requested_again_and_a_missing_one_awaited(
     assert bool(told) is (len(times) > 1)
 
 
+def test_answer_of_an_osd_that_was_not_asked_for_long_decides_nothing() -> None:
+    """After a pause it may be compacting, as asked for by an operator."""
+    run = Run('pacific')
+    run.cluster.flags.add('noout')
+    run.start()
+    ticks(run, 12, 1.0)
+    run.driver.pause('client.ann', run.cluster.now_s)
+    ticks(run, 12, 1.0)
+    asked = Sent(run)
+    asked.answers['perf dump'] = lambda: None
+    run.cluster.flags.discard('noout')
+    run.driver.resume(run.cluster.now_s)
+    ticks(run, 40, 1.0)
+    assert 'compact' not in {prefix for _, _, prefix, _ in asked.sent}
+
+
 @pytest.mark.parametrize(('release', 'queries'), [('pacific', 0), ('reef', 4)])
 def test_nothing_is_queried_behind_an_unanswered_compaction(release: str, queries: int) -> None:
     """An OSD of Pacific would answer it after the compaction."""
