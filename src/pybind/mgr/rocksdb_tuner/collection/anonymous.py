@@ -139,8 +139,8 @@ class _Replacement:
         if kind.form is Form.OPTIONAL:
             return self._value(kind.parts[0], value, rule)
         if kind.form is Form.LIST:
-            new = (self._value(kind.parts[0], item, rule) for item in value)
-            return type(value)(item for item in new if item is not None)
+            new = ((self._value(kind.parts[0], item, rule), item) for item in value)
+            return type(value)(one for one, item in new if one is not None or item is None)
         if kind.form is Form.FIXED:
             rules = rule if isinstance(rule, tuple) else (rule,) * len(value)
             return tuple(map(self._required, kind.parts, value, rules))

@@ -235,17 +235,13 @@ def wal_of(database: TreeOptions, families: Sequence[Family]) -> rocksdb_wal.Wal
     )
 
 
-def wal(
-    database: TreeOptions, log: rocksdb_wal.Wal, devices: Devices, load: Load, known: Calibration
-) -> WalModel:
+def wal(log: rocksdb_wal.Wal, devices: Devices, load: Load, known: Calibration) -> WalModel:
     total = devices.wal_bytes if devices.dedicated_wal else None
     if total is None and devices.dedicated_wal is False and devices.dedicated_db:
         total = devices.db_bytes
     return WalModel(
         limit_bytes=log.limit_bytes,
-        limited_by='max_total_wal_size'
-        if log.limit_bytes == database.max_total_wal_bytes
-        else 'memtables',
+        limited_by='max_total_wal_size' if log.by_option else 'memtables',
         file_bytes=log.file_bytes,
         device_bytes=known.quantities['wal_device_bytes'].around(log.device_bytes),
         device_total_bytes=total,

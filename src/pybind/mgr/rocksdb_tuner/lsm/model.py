@@ -84,7 +84,7 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
     flushes, compactions = background_jobs(database)
     return TreeModel(
         rocksdb_version=inputs.rocksdb_version,
-        wal=wal(database, shape.log, inputs.devices, load, known),
+        wal=wal(shape.log, inputs.devices, load, known),
         memtables=memtables(
             database, families, shape.log, workload, known, inputs.memory_target_bytes
         ),

@@ -32,6 +32,8 @@ class Wal:
     file_bytes: int
     #: Allocated over used bytes of all files.
     allocation: float
+    #: Whether max_total_wal_size is the limit, which RocksDB ignores with one column family.
+    by_option: bool
 
     @property
     def device_bytes(self) -> float:
@@ -77,6 +79,7 @@ def wal(
         limit_bytes=limit_bytes(max_total_wal_bytes, all_full_bytes, column_families),
         file_bytes=file_bytes,
         allocation=_allocation(file_bytes / write_buffer_bytes, single=column_families == 1),
+        by_option=bool(max_total_wal_bytes) and column_families != 1,
     )
 
 

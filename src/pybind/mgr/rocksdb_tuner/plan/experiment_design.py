@@ -327,6 +327,7 @@ def _too_imprecise(
             reason = f'a difference of {asked.min_effect:.0%} is not detectable'
             if _suffices(longest, replace(asked, min_effect=MIN_EFFECT_BOUNDS[1]), noises):
                 wider = math.ceil(100 * effect) / 100
+                reason += f'; --min-effect {100 * wider:.0f} would be'
     longer = _shortest(arm_osds, controls, asked, noises, LONGEST_S)
     more = (
         math.ceil(arms * n / asked.share)

@@ -37,7 +37,6 @@ HEIGHT = 40
 #: The rows of a table of OSDs.
 ROWS = 20
 _GAP = 2
-_ELLIPSIS = '...'
 #: The maximum length of an error, which is a sentence or a list of names.
 _ERROR_MAX_CHARS = 4000
 #: The minimum width of a column of text; titles are always whole.
@@ -50,7 +49,7 @@ _FORMATS = (
     (('_busy', '_share', '_confidence', '_memory_target', '_ratio'), format_percent),
     (('_ms',), format_ms),
     (('_bytes', '_bytes_avg', '_bytes_per_write_op', '_bytes_per_day'), format_bytes),
-    (('_percent',), lambda percent: f'{percent:.2g}%'),
+    (('_percent',), lambda percent: f'{percent:.{"0f" if abs(percent) >= 10 else "2g"}}%'),
     (('_s',), format_duration),
 )
 
@@ -171,7 +170,7 @@ def paragraph(text: str, indent: int = 0, first: str = '') -> str:
     The first line starts with ``first``, padded to the indent if shorter.
     """
     first = clean(first)
-    width = WIDTH - max(indent, display_width(first))
+    width = max(1, WIDTH - max(indent, display_width(first)))
     lines = list(_wrapped(clean(text), width)) or ['']
     lines[0] = first + ' ' * (indent - display_width(first)) + lines[0]
     return '\n'.join([lines[0].rstrip(), *(' ' * indent + line for line in lines[1:])])
@@ -242,7 +241,7 @@ def shown_error(text: str) -> str:
         return text
     # The problem is described after a long quotation, so the end is kept.
     half = _ERROR_MAX_CHARS // 2
-    return text[:half] + _ELLIPSIS + text[-half:]
+    return f'{text[:half]}...{text[-half:]}'
 
 
 def harmless(text: str) -> str:
@@ -284,12 +283,16 @@ _CELL_CHARS = 40
 _TITLE_CHARS = 20
 _INTERVAL = {'low', 'value', 'high'}
 _IDS = {'osds', 'controls'}
+#: An empty one is RocksDB's own default, which is worth a line.
+_OPTION_STRINGS = ('options', 'running', 'next_start')
+EMPTY = '(empty)'
 #: To be pasted into a shell, so never indented.
 _COMMANDS = {'command', 'commands', 'undo_commands'}
 
 
 def outline(found: Mapping[str, Any], names: Sequence[str] = (), indent: int = 0) -> str:
     """A JSON object by the names of its fields: ``names`` in this order, or all that are known."""
+    found = {**found, **{name: EMPTY for name in _OPTION_STRINGS if found.get(name) == ''}}
     known = {name: found[name] for name in names or found if found[name] not in (None, '', [], {})}
     cells = {name: _cell(value, name) for name, value in known.items()}
     parts = (

@@ -496,8 +496,6 @@ def _campaign_fields(state: CampaignState) -> Iterable[tuple[str, Optional[str]]
     yield 'Latency before', format_ms(state.baseline_ms)
 
 
-#: The plan shows this many OSDs, so that it fits a screen.
-OSDS_SHOWN = 10
 _TO_COMPACT: Sequence[Column[PlannedOsd]] = (
     Column('OSD', 'osd_id', 'r'),
     Column('HOST', 'host', omit=1),
@@ -522,7 +520,7 @@ def campaign_plan(planned: CampaignPlan) -> str:
         table(
             _TO_COMPACT,
             sorted(planned.osds, key=lambda osd: osd.skipped is None),
-            limit=OSDS_SHOWN,
+            limit=10,
             rest='--format json',
         ),
         titled('Guards', joined(*_guards(planned.guards))),

@@ -351,8 +351,6 @@ def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:
     raise BadQuestionError(errno.ENOENT, f'osd.{osd_id} {why}')
 
 
-#: Stages of a write below this share are omitted.
-_MIN_SHARE = 0.01
 _STAGES: Sequence[Column[LatencyPart]] = (
     Column('WRITE STAGE', 'part'),
     Column('WITHIN', 'within'),
@@ -391,7 +389,7 @@ def osd(detail: OsdDetail) -> str:
         bullets(f'{e.statement} ({measured_value(*e[:4])})' for e in _evidence(facts.workload)),
         fields(*_signals(measured, detail)) if measured else unmeasured,
         _options(facts.options),
-        table(_STAGES, (p for p in stages if (p.share or 0) >= _MIN_SHARE)),
+        table(_STAGES, (p for p in stages if (p.share or 0) >= 0.01)),
     )
 
 

@@ -17,7 +17,7 @@ from ..plan.records import Purpose
 from ..snapshot import Mode
 from ..units import UNKNOWN, format_duration, format_ids, format_percent
 from ..workload.records import Workload, WorkloadClass
-from .layout import Column, in_unit, joined, paragraph, table
+from .layout import EMPTY, Column, in_unit, joined, paragraph, table
 
 #: The prefix of all commands.
 COMMAND = 'ceph rocksdb-tuner'
@@ -142,7 +142,7 @@ def options_name(of: Union[OsdOptions, Variant]) -> str:
 
 
 def options_or_empty(options: str) -> str:
-    return options or '(empty)'
+    return options or EMPTY
 
 
 def decision_text(decision: Decision, title: str) -> str:

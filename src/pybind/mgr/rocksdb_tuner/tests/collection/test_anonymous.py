@@ -24,7 +24,7 @@ from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.plan.records import OPTION
 
 from ..observe.samples import osd_info
-from ..present import experiment_samples
+from ..present import experiment_samples, samples
 from .making import Maker
 from .whole import whole
 
@@ -211,3 +211,15 @@ def test_each_name_has_one_replacement_everywhere() -> None:
     ]
     assert (shown.experiment.failure, shown.experiment.experiment_id) == (None, 'E7')
     assert not re.search('alice|bob|node|berlin|cellar|closet|zq', repr(shown))
+
+
+def test_batches_keep_the_place_of_their_failure_domain() -> None:
+    """A request has one for each batch, null where it is unknown."""
+    rollout = samples.rollout()
+    request = replace(rollout.request, domains=(None, FailureDomain('rack', 'berlin-7')))
+    shown = anonymous(replace(EMPTY, rollout=replace(rollout, request=request))).rollout
+    assert shown is not None
+    unknown, known = shown.request.domains
+    assert unknown is None
+    assert known is not None
+    assert known.name != 'berlin-7'

@@ -148,6 +148,9 @@ def test_single_column_family_ignores_the_wal_limit() -> None:
     """Four memtables of 256 MiB: the 1 GiB that WAL devices were built for."""
     old = 'write_buffer_size=268435456,max_write_buffer_number=4,max_total_wal_size=1048576'
     assert tree_of(old, cfs='').wal.limit_bytes == GIB
+    # The same number by chance, as in the defaults of all releases
+    alike = old.replace('=1048576', '=1073741824')
+    assert tree_of(alike, cfs='').wal.limited_by == 'memtables'
 
 
 def test_memtable_limit_of_the_new_default() -> None:

@@ -113,7 +113,7 @@ def test_plan_that_needs_more_osds_reports_the_number() -> None:
     plan, found = refused(24, noise=LOUD)
     assert plan.detectable is not None
     assert plan.detectable > TERMS.min_effect
-    assert found.reason == 'a difference of 10% is not detectable'
+    assert found.reason.startswith('a difference of 10% is not detectable; --min-effect ')
     assert found.osds is not None
     assert planned(found.osds, noise=LOUD)
     assert found.min_effect is not None

@@ -98,6 +98,20 @@ def test_a_paragraph_of_any_text_fits(text: str, indent: int) -> None:
     assert widest(layout.paragraph(text, indent)) <= WIDTH
 
 
+def test_label_wider_than_the_screen_leaves_room_for_the_text() -> None:
+    text = layout.paragraph('Wait', 4, 'c' * 90)
+    assert ''.join(text.split()) == 'c' * 90 + 'Wait'
+
+
+def test_percentages_are_written_out() -> None:
+    shown = [layout.in_unit(number, 'change_percent') for number in (0.04, 2.42, -99.6, 1337.0)]
+    assert shown == ['0.04%', '2.4%', '-100%', '1337%']
+
+
+def test_outline_shows_an_empty_option_string_and_no_other_empty_value() -> None:
+    assert layout.outline({'options': '', 'annex': '', 'osds': []}) == 'Options:  (empty)'
+
+
 def test_option_strings_are_wrapped_after_commas() -> None:
     lines = layout.paragraph(LZ4, 4).split('\n')
     assert len(lines) > 1
