@@ -146,7 +146,10 @@ def test_one_file_collects_and_reports_without_the_module(tuner: ModuleClient) -
         timeout=60,
     )
     assert read.returncode == 0, read.stderr
-    shown = (f'Release: {cluster.release.name}', 'GROUP  OSDS  WORKLOAD  OPTIONS  SOURCE')
+    shown = (
+        f'Release: {cluster.release.name}',
+        'GROUP  OSDS  WORKLOAD  OPTIONS  SOURCE  LIMITED BY',
+    )
     assert missing(shown, read.stdout) == []
 
 

@@ -57,7 +57,9 @@ def tuner(cluster: Cluster) -> ModuleClient:
 
 def for_all(tuner: ModuleClient, kind: str) -> Any:
     """A recommendation; that for some of them comes before the module has seen all restarts."""
-    return tuner.wait_for_recommendation(kind, 120, lambda found: found['osds'] == [0, 1, 2])
+    return tuner.wait_for_recommendation(
+        kind, 120, lambda found: sorted(found['osds']) == [0, 1, 2]
+    )
 
 
 @pytest.fixture(scope='module')
