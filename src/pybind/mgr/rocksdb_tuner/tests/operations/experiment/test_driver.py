@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
 from rocksdb_tuner.operations.experiment.announce import why_failed, why_waiting
 from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome
@@ -126,6 +126,11 @@ def test_rollout_tracks_a_restart_requested_by_an_experiment(run: ExperimentRun)
         set_profile(run.cluster), run.cluster.now_s, elsewhere=run.experiment.outstanding
     )
     assert state.asked == asked
+    # As its own: Pacific stores a request late, and one of another manager is lost then
+    unstored = OrchestratedDaemon(running=True, scheduled=False)
+    assert run.driver.outstanding is not None
+    _, requested = run.driver.outstanding
+    assert not requested.is_settled(asked, unstored, run.cluster.now_s, 1e9)
     run.driver.abort('client.a', run.cluster.now_s)
     run.come_to(lambda _: run.driver.state is not None and run.driver.state.ended)
     run.experiment._state = replace(run.now, asked=None)

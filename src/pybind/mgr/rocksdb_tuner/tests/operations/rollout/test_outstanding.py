@@ -174,3 +174,14 @@ def test_same_request_again_may_happen_until_its_own_time_is_over() -> None:
     assert not requested.is_settled(ASKED, None, 640.0, 600.0)
     requested.send(state)
     assert not requested.is_settled(ASKED, None, 641.0, 600.0)
+
+
+def test_only_the_manager_that_asked_knows_the_request_of_this_osd_as_its_own() -> None:
+    """The next one asks again; it does not take a missing restart for a refused one."""
+    state = replace(rollout(FakeCluster(3), OsdStep.RESTARTING), asked=AskedRestart(0))
+    requested = RequestedRestart()
+    assert not requested.is_of(state)
+    requested.send(state)
+    assert requested.is_of(state)
+    assert not requested.is_of(replace(state, rollout_id='r9'))
+    assert not requested.is_of(replace(state, osds=rollout(FakeCluster(3)).osds))
