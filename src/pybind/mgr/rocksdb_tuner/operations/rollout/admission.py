@@ -14,6 +14,7 @@ from ...plan.batches import count, planned_batch
 from ...plan.commands import removal
 from ...plan.entries import decided_by, own, starts_with
 from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest, overruled, starts_alike
+from ..gates import Away, absent, why_away
 from ..phases import OperationRefused, Outcome, clip
 from .records import (
     Before,
@@ -110,8 +111,8 @@ def describe_left_behind(state: RolloutState) -> Optional[str]:
 
 def gone_or_replaced(state: RolloutState, osd: OsdProgress, seen: Observation) -> Optional[str]:
     """Why a changed OSD is gone or a different one; None if neither."""
-    if seen.osd(osd.osd_id) is None:
-        return f'osd.{osd.osd_id} was removed from the cluster'
+    if absent(seen, osd.osd_id) is Away.GONE:
+        return why_away(osd.osd_id, Away.GONE)
     return identity_mismatch(state, osd.osd_id, seen)
 
 

@@ -41,7 +41,7 @@ from ...plan.entries import masked_for, own, starts_with
 from ...plan.records import overruled, target
 from ..gates import Away, absent, not_yet_reported, placement_groups, why_away
 from ..phases import Outcome, Phase
-from .admission import identity_mismatch, left_behind, start_leaving
+from .admission import gone_or_replaced, identity_mismatch, left_behind, start_leaving
 from .records import (
     RESTARTING,
     AskedRestart,
@@ -125,12 +125,10 @@ def _collapsing(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obser
     who = own(osd.osd_id)
     value, after = None, OsdStep.COLLAPSED
     if state.own_entries_stay is not None:
-        gone = absent(seen, osd.osd_id) is Away.GONE
-        another = identity_mismatch(state, osd.osd_id, seen)
-        reason = why_away(osd.osd_id, Away.GONE) if gone else another
-        if reason is not None:
+        gone = gone_or_replaced(state, osd, seen)
+        if gone is not None:
             # Also after an abort: nobody is to inherit its entry.
-            return Step(start_leaving(state, osd, reason))
+            return Step(start_leaving(state, osd, gone))
         restart, after = state.request.restart, OsdStep.VERIFIED
         value = target(state.request, osd.osd_id) if restart else state.before.entry(who)
     if state.ending is not None and who in seen.entries:
