@@ -36,7 +36,7 @@ def replaced(readme: str) -> str:
 
 def lines() -> Iterator[str]:
     """A bullet point for each result."""
-    for text, command in (_choice(), _regret(), _faults(), _verdicts(), _ticks()):
+    for text, command in (_gain(), _choice(), _regret(), _faults(), _verdicts(), _ticks()):
         yield from textwrap.wrap(f'* {text}', WIDTH, subsequent_indent='  ', break_on_hyphens=False)
         yield f'  Repeat: `{command}`'
 
@@ -48,6 +48,22 @@ def _read(name: str) -> Any:
 def _then(commit: str, command: str) -> str:
     """A bench that is in the log only."""
     return f'git worktree add /tmp/then {commit} && /tmp/then/qa/bench/{command}'
+
+
+def _gain() -> tuple[str, str]:
+    document = _read('gain')
+    found = document['ratios']
+    iops, p99, kv_sync = found['iops'], found['p99_ms'], found['kv_sync_us']
+    text = (
+        '**What there is to gain.** Where the kv_sync thread limits the clients (held to '
+        f'{document["share"]:.0%} of a core, others to spare), an OSD of {document["release"]} '
+        f'with what the module decided served {iops["ratio"]:.2f} times as many 4 KiB writes as '
+        f'with the default ({iops["low"]:.2f} to {iops["high"]:.2f} with 95% confidence, '
+        f'{len(document["rounds"])} rounds in turn), at {p99["ratio"]:.2f} times the 99th '
+        f'percentile of latency and {kv_sync["ratio"]:.2f} times the CPU time of that thread per '
+        'write.'
+    )
+    return text, 'qa/bench/bench_gain.py --dir /tmp/gain'
 
 
 def _choice() -> tuple[str, str]:
