@@ -2,6 +2,7 @@
 
 Each file finds it as a new one: what others have set is removed, what they have stopped is started,
 and a manager takes over that knows nothing of them. What they have written to pools stays.
+`new_cluster` is for files with needs of their own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,13 +23,31 @@ from module_client import OPTION, ModuleClient
 MODULE_OPTIONS = 'mgr/rocksdb_tuner/'
 
 
+@contextmanager
+def new_cluster(
+    spec: ClusterSpec, *, often: bool = False, **module_options: str
+) -> Iterator[ModuleClient]:
+    """A cluster of this specification, and options of the module, which samples every 5 s.
+
+    ``often``: OSDs report every second, and are sampled every other: rollouts wait for both.
+    """
+    # Not pytest's own folder for files: other runs of pytest clean that up
+    with Cluster.up(spec, tempfile.mkdtemp(prefix='tuner-'), Progress()) as made:
+        if often:
+            made.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
+        options = {'sample_interval': '2' if often else '5', **module_options}
+        for name, value in options.items():
+            made.ceph('config', 'set', 'mgr', f'{MODULE_OPTIONS}{name}', value)
+        yield ModuleClient(made)
+
+
 @pytest.fixture(scope='session')
 def shared_cluster(release: str) -> Iterator[Cluster]:
     copy = copy_module_with_hold(Path(tempfile.mkdtemp(prefix='tuner-module-')))
     try:
         spec = ClusterSpec(release=release, osds=3, mgrs=2, module=str(copy))
-        with Cluster.up(spec, tempfile.mkdtemp(prefix='tuner-shared-'), Progress()) as made:
-            yield made
+        with new_cluster(spec) as client:
+            yield client.cluster
     finally:
         shutil.rmtree(copy.parent)
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from shared_cluster import new_cluster
 
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import ended, run_workload
@@ -37,18 +38,11 @@ class Advice(NamedTuple):
     findings: dict[str, Any]
 
 
-def _tuner(spec: ClusterSpec) -> Iterator[ModuleClient]:
-    # Not pytest's own folder for files: other runs of pytest clean that up.
-    directory = tempfile.mkdtemp(prefix='tuner-advice-')
-    with Cluster.up(spec, directory, Progress()) as cluster:
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
-        yield ModuleClient(cluster)
-
-
 @pytest.fixture(scope='module')
 def usual(release: str) -> Iterator[ModuleClient]:
     """Flash with the memory that OSDs have by default."""
-    yield from _tuner(ClusterSpec(release=release, rgw=True, osd_conf=DEFAULT_MEMORY))
+    with new_cluster(ClusterSpec(release=release, rgw=True, osd_conf=DEFAULT_MEMORY)) as client:
+        yield client
 
 
 @contextmanager
@@ -83,15 +77,17 @@ def spinning_disk() -> Iterator[None]:
 def disks(release: str) -> Iterator[ModuleClient]:
     """OSDs on hard disks, by their device class and by the kernel."""
     spec = ClusterSpec(release=release, device_class='hdd', osd_conf=DEFAULT_MEMORY)
-    with spinning_disk():
-        yield from _tuner(spec)
+    with spinning_disk(), new_cluster(spec) as client:
+        yield client
 
 
 @pytest.fixture
 def tight(release: str) -> Iterator[ModuleClient]:
     """Little memory, and a DB device with little space beside the WAL."""
     memory = (('osd_memory_target', str(SMALL_MEMORY_BYTES)),)
-    yield from _tuner(ClusterSpec(release=release, db_size_bytes=SMALL_DB_BYTES, osd_conf=memory))
+    spec = ClusterSpec(release=release, db_size_bytes=SMALL_DB_BYTES, osd_conf=memory)
+    with new_cluster(spec) as client:
+        yield client
 
 
 def advice_under(tuner: ModuleClient, load: str, recognized_as: str) -> Advice:

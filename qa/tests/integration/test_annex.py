@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_cluster import new_cluster
 
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from harness.fault_injection import copy_module
 from harness.layout import DEFAULT_MEMORY
 from harness.releases import get_release
@@ -73,14 +74,11 @@ def set_threshold(path: Path, name: str, value: float) -> None:
 
 @pytest.fixture(scope='module')
 def tuner(files: Path) -> Iterator[ModuleClient]:
-    directory = tempfile.mkdtemp(prefix='tuner-annex-')
     spec = ClusterSpec(
         release='pacific', osds=3, rgw=True, osd_conf=DEFAULT_MEMORY, module=str(files)
     )
-    with Cluster.up(spec, directory, Progress()) as cluster:
-        for option, value in (('sample_interval', '5'), ('soak_max', '0')):
-            cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
-        yield ModuleClient(cluster)
+    with new_cluster(spec, soak_max='0') as client:
+        yield client
 
 
 def entries(tuner: ModuleClient) -> list[tuple[str, str, str]]:

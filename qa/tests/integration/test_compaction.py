@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import errno
 import json
-import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from shared_cluster import new_cluster
 
 from announced import Announced, lines_of_finished
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from omap_data import KEYS, POOL, fill, leave_old_data, remove_objects
@@ -25,21 +25,13 @@ pytestmark = [pytest.mark.integration, pytest.mark.campaign]
 
 
 @pytest.fixture(scope='module')
-def cluster(release: str) -> Iterator[Cluster]:
-    directory = tempfile.mkdtemp(prefix='tuner-compact-')
+def tuner(release: str) -> Iterator[ModuleClient]:
     # On Pacific the change of compression is one for object gateways.
     rgw = release == 'pacific'
     spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=rgw, osd_conf=DEFAULT_MEMORY)
-    with Cluster.up(spec, directory, Progress()) as cluster:
-        for option, value in (('sample_interval', '5'), ('soak_max', '0')):
-            cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
-        cluster.ceph('osd', 'pool', 'create', POOL, '16')
-        yield cluster
-
-
-@pytest.fixture(scope='module')
-def tuner(cluster: Cluster) -> ModuleClient:
-    return ModuleClient(cluster)
+    with new_cluster(spec, soak_max='0') as client:
+        client.cluster.ceph('osd', 'pool', 'create', POOL, '16')
+        yield client
 
 
 def used_bytes(tuner: ModuleClient) -> dict[int, int]:

@@ -5,14 +5,14 @@ The tests share one cluster of OSDs with bad layouts, and run in order.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from shared_cluster import new_cluster
 
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import ended, run_workload
 
@@ -33,29 +33,15 @@ OF_THE_BUILD = {
     'wal-device-small',
     'memory-target-small',
 }
-#: RocksDB runs with it, and hardly anything in it is wise.
-UNWISE = (
-    'write_buffer_size=1073741824,write_buffer_size=1073741824,max_write_buffer_number=8,'
-    'max_background_compactions=64,disable_auto_compactions=true'
-)
 
 
 @pytest.fixture(scope='module')
-def cluster(release: str) -> Iterator[Cluster]:
-    # Not pytest's own folder for files: other runs of pytest clean that up.
-    directory = tempfile.mkdtemp(prefix='tuner-')
+def tuner(release: str) -> Iterator[ModuleClient]:
     spec = ClusterSpec(
         release=release, osds=3, db_size_bytes=DB_DEVICE_BYTES, osd_conf=tuple(BUILT_WITH.items())
     )
-    with Cluster.up(spec, directory, Progress()) as cluster:
-        cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '2')
-        yield cluster
-
-
-@pytest.fixture(scope='module')
-def tuner(cluster: Cluster) -> ModuleClient:
-    return ModuleClient(cluster)
+    with new_cluster(spec, often=True) as client:
+        yield client
 
 
 def found(tuner: ModuleClient) -> dict[str, Any]:
@@ -201,39 +187,6 @@ def test_time_an_osd_was_down_is_known(tuner: ModuleClient) -> None:
     assert start['host_away'] is False
     assert 'was down' in tuner.plain('osd', '1')
     tuner.wait_for_clean()
-
-
-def test_running_strings_are_checked_and_known_ones_named(
-    tuner: ModuleClient, release: str
-) -> None:
-    published = tuner.json('profile', 'show', 'variant-2022-d-lz4', schema='profile-show')[
-        'options'
-    ]
-    rewrites = '' if release == 'pacific' else ',periodic_compaction_seconds=600'
-    strings = (ALTERNATE_2019, UNWISE + rewrites, published)
-    for osd_id, text in enumerate(strings):
-        tuner.cluster.ceph('config', 'set', f'osd.{osd_id}', OPTION, text)
-    tuner.restart_all()
-    wanted = {
-        'superseded-options': {0},
-        'dangerous-options': {1},
-        'unlimited-wal': {1},
-        'too-many-compactions': {1},
-        'options-without-effect': {1},
-        'memtables-exceed-memory': {1},
-        'published-options': {2},
-        'different-options': {0},
-    }
-    if rewrites:
-        wanted['periodic-rewrites'] = {1}
-    findings = wait_for_findings(tuner, wanted, 90)
-    assert findings['dangerous-options']['severity'] == 'error'
-    assert findings['superseded-options']['summary'].startswith('osd.0 run')
-    tuner.remove_entries()
-    wait_until_cleared(tuner, set(wanted), 90)
-    # Some rest on measured values alone, and are evaluated once a minute while OSDs are steady
-    left = OF_THE_BUILD | {'level-does-not-fit'}
-    tuner.wait_for(lambda: set(found(tuner)) <= left, 120, f'no finding but {", ".join(left)}')
 
 
 def test_ceph_conf_overrides_are_reported_and_not_fought(tuner: ModuleClient) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Iterator
 
 import pytest
+from shared_cluster import new_cluster
 
 from built_packages import build_pyz
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from harness.layout import DEFAULT_MEMORY
 from manual.pages import pages
 from manual.sessions import TOOL, Session, missing, sessions, unlike
@@ -76,13 +76,9 @@ def tuner(release: str) -> Iterator[ModuleClient]:
 
     Two: since Reef, managers have a pool whose only replica keeps an OSD from being ok-to-stop.
     """
-    directory = tempfile.mkdtemp(prefix='tuner-manual-')
     spec = ClusterSpec(release=release, osds=2, few_mgr_modules=True, osd_conf=DEFAULT_MEMORY)
-    with Cluster.up(spec, directory, Progress()) as cluster:
-        tuner = ModuleClient(cluster)
-        for name, value in (('sample_interval', '5'), ('soak_max', '0')):
-            cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
-        cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
+    with new_cluster(spec, soak_max='0') as tuner:
+        tuner.cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
         tuner.restart_all()
         tuner.wait_for_recommendation('set-profile' if release == 'pacific' else 'remove-override')
         yield tuner

@@ -6,15 +6,15 @@ The tests share one cluster and run in order; each leaves it as the next one fin
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
 import pytest
+from shared_cluster import new_cluster
 
 from announced import assert_announced, watched_rollout
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognized_during
@@ -36,23 +36,11 @@ class Change:
 
 
 @pytest.fixture(scope='module')
-def cluster(release: str) -> Iterator[Cluster]:
-    # Not pytest's own folder for files: other runs of pytest clean that up.
-    directory = tempfile.mkdtemp(prefix='tuner-')
+def tuner(release: str) -> Iterator[ModuleClient]:
     spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
-    with Cluster.up(spec, directory, Progress()) as cluster:
-        # Rollouts wait for reports and samples
-        cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '2')
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/restart_timeout', '30')
-        # Most of these rollouts run without clients: there would be nothing to judge by.
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
-        yield cluster
-
-
-@pytest.fixture(scope='module')
-def tuner(cluster: Cluster) -> ModuleClient:
-    return ModuleClient(cluster)
+    # Most of these rollouts run without clients: there would be nothing to judge by.
+    with new_cluster(spec, often=True, restart_timeout='30', soak_max='0') as client:
+        yield client
 
 
 def for_all(tuner: ModuleClient, kind: str) -> Any:
@@ -254,12 +242,13 @@ def test_bad_input_is_named_with_the_valid_form(
     ('option', 'value'), [('mode', 'sometimes'), ('sample_interval', '-1'), ('mode', '')]
 )
 def test_monitor_refuses_a_module_option_out_of_range(
-    cluster: Cluster, option: str, value: str
+    tuner: ModuleClient, option: str, value: str
 ) -> None:
-    before = cluster.ceph('config', 'get', 'mgr', f'mgr/rocksdb_tuner/{option}')
+    ceph, name = tuner.cluster.ceph, f'mgr/rocksdb_tuner/{option}'
+    before = ceph('config', 'get', 'mgr', name)
     with pytest.raises(Exception, match=r'EINVAL'):
-        cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
-    assert cluster.ceph('config', 'get', 'mgr', f'mgr/rocksdb_tuner/{option}') == before
+        ceph('config', 'set', 'mgr', name, value)
+    assert ceph('config', 'get', 'mgr', name) == before
 
 
 def test_mode_off_reads_nothing_and_reports_that(tuner: ModuleClient) -> None:

@@ -6,14 +6,14 @@ import json
 import re
 import shlex
 import statistics
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from shared_cluster import new_cluster
 
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from harness.layout import DEFAULT_MEMORY
 from harness.releases import get_release
 from module_client import OPTION, ModuleClient
@@ -28,13 +28,9 @@ LOAD_S = 90
 
 @pytest.fixture(scope='module')
 def tuner() -> Iterator[ModuleClient]:
-    directory = tempfile.mkdtemp(prefix='tuner-reshard-')
-    with Cluster.up(
-        ClusterSpec(release='pacific', osds=3, osd_conf=DEFAULT_MEMORY), directory, Progress()
-    ) as cluster:
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
-        cluster.upgrade(get_release('reef'), ['mon', 'mgr', 'osd'])
-        yield ModuleClient(cluster)
+    with new_cluster(ClusterSpec(release='pacific', osds=3, osd_conf=DEFAULT_MEMORY)) as client:
+        client.cluster.upgrade(get_release('reef'), ['mon', 'mgr', 'osd'])
+        yield client
 
 
 def full_flushes(family: str, lines: Iterable[str], since_micros: int) -> list[int]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 
 import pytest
+from shared_cluster import new_cluster
 
 from announced import assert_announced, watched_rollout
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognized_during
@@ -17,21 +17,11 @@ pytestmark = [pytest.mark.integration, pytest.mark.smoke]
 
 
 @pytest.fixture(scope='module')
-def cluster(release: str) -> Iterator[Cluster]:
-    directory = tempfile.mkdtemp(prefix='tuner-smoke-')
+def tuner(release: str) -> Iterator[ModuleClient]:
     spec = ClusterSpec(release=release, osds=3, osd_conf=DEFAULT_MEMORY)
-    with Cluster.up(spec, directory, Progress()) as cluster:
-        # Rollouts wait for reports and samples
-        cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '2')
-        # Without clients there would be nothing to judge by.
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
-        yield cluster
-
-
-@pytest.fixture(scope='module')
-def tuner(cluster: Cluster) -> ModuleClient:
-    return ModuleClient(cluster)
+    # Without clients there would be nothing to judge by.
+    with new_cluster(spec, often=True, soak_max='0') as client:
+        yield client
 
 
 def test_module_samples_and_names_its_release(tuner: ModuleClient, release: str) -> None:

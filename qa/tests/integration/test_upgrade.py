@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_cluster import new_cluster
 
-from harness import Cluster, ClusterSpec, Progress
+from harness import ClusterSpec
 from harness.errors import CommandError
 from harness.fault_injection import copy_module
 from harness.releases import RELEASES, get_release
@@ -27,19 +28,12 @@ def manager_files(tuner: ModuleClient) -> Any:
 
 
 @pytest.fixture
-def folder() -> str:
-    return tempfile.mkdtemp(prefix='tuner-mixed-')
-
-
-@pytest.fixture
-def mixed(folder: str) -> Iterator[ModuleClient]:
+def mixed() -> Iterator[ModuleClient]:
     """One OSD of each release under the monitors and managers of the oldest."""
     spec = ClusterSpec(release=OLDEST, osd_releases=tuple(RELEASES), mgrs=2)
-    with Cluster.up(spec, folder, Progress()) as cluster:
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
-        # Without clients there would be nothing to judge by.
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
-        yield ModuleClient(cluster)
+    # Without clients there would be nothing to judge by.
+    with new_cluster(spec, soak_max='0') as client:
+        yield client
 
 
 @pytest.mark.mixed
@@ -74,15 +68,14 @@ def test_each_osd_has_its_own_release_defaults_during_an_upgrade(
 
 
 @pytest.fixture
-def own_module(folder: str, release: str) -> Iterator[tuple[ModuleClient, Path]]:
+def own_module(release: str) -> Iterator[tuple[ModuleClient, Path]]:
     """A cluster with a copy of the module, which the test may change."""
     copy = copy_module(Path(tempfile.mkdtemp(prefix='tuner-module-')))
     try:
         spec = ClusterSpec(release=release, osds=3, mgrs=2, module=str(copy))
-        with Cluster.up(spec, folder, Progress()) as cluster:
-            # Nothing writes here that a verdict could be made of.
-            cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
-            yield ModuleClient(cluster), copy
+        # Nothing writes here that a verdict could be made of.
+        with new_cluster(spec, soak_max='0') as client:
+            yield client, copy
     finally:
         shutil.rmtree(copy.parent)
 
