@@ -7,15 +7,13 @@ manager runs. An installed module has none of this.
 
 from __future__ import annotations
 
-import errno
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
 
-from rocksdb_tuner import settings, tuner
+from rocksdb_tuner import settings
 from rocksdb_tuner.advise import facts, memory, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target, default_target
@@ -26,9 +24,7 @@ from rocksdb_tuner.advise.strings import same_meaning
 from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.adapter import MgrCluster
-from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.plan.records import ChangeRequest, Purpose
+from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.settings import ReadOption
 from rocksdb_tuner.tick import operation_control
 
@@ -39,31 +35,11 @@ def _setting(name: str) -> Any:
     return json.loads(SETTINGS.read_text())[name]
 
 
-def _offset_s() -> float:
-    """The clock offset set by the test."""
-    return float(_setting('clock_offset_s'))
-
-
-def _clock() -> float:
-    """The time of day, with the jump."""
-    return time.time() + _offset_s()
-
-
-def _stamped(self: MgrCluster, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
-    """Reports of OSDs have the manager's time: a clock jump shifts their timestamps."""
-    offset_s = _offset_s()
-    return [
-        point and point._replace(time_s=point.time_s + offset_s)
-        for point in _latest(self, osd_id, paths)
-    ]
-
-
-def _remove_late(self: MgrCluster, who: str, name: str) -> None:
-    """The monitors refuse it, or remove an entry at once and answer when the test wants it."""
-    if _setting('refuse_removals'):
-        raise CommandError(errno.EACCES, 'access denied')
+def _remove_held(self: MgrCluster, who: str, name: str) -> None:
+    """The monitors remove an entry at once, and answer when the test wants it."""
     _remove(self, who, name)
-    time.sleep(float(_setting('late_removals_s')))
+    while _setting('hold_removals'):
+        time.sleep(0.1)
 
 
 def _changed(request: ChangeRequest, options: str) -> ChangeRequest:
@@ -77,8 +53,6 @@ def _changed(request: ChangeRequest, options: str) -> ChangeRequest:
 
 def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
     request = proposal.change_request(recommendation, actor)
-    if _setting('promises_gain'):
-        request = replace(request, purpose=Purpose.GAIN, promised=None)
     options = _setting('unchecked_options')
     return request if options is None else _changed(request, options)
 
@@ -140,11 +114,8 @@ def _put(owner: object, name: str, hook: object) -> None:
     setattr(owner, name, hook)
 
 
-_latest = MgrCluster.latest
-_put(MgrCluster, 'latest', _stamped)
 _remove = MgrCluster.remove
-_put(MgrCluster, 'remove', _remove_late)
-tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
+_put(MgrCluster, 'remove', _remove_held)
 _put(operation_control, 'change_request', _unchecked_request)
 _put(operation_control, 'why_unstartable', _unchecked_start)
 # A test changes its favorite at will.

@@ -80,50 +80,32 @@ class FaultInjection:
     def reset(self) -> None:
         """No fault."""
         self._settings = {
-            'clock_offset_s': 0.0,
             'unchecked_options': None,
-            'late_removals_s': 0.0,
-            'refuse_removals': False,
+            'hold_removals': False,
             'favorite': None,
-            'promises_gain': False,
             'batch_soak_s': 0.0,
         }
         self._write()
 
-    def set_favorite(self, *, recommended: bool) -> None:
-        """Recommend the favorite for clients' writes, or else nothing but the release's default."""
-        self._settings['favorite'] = FAVORITE if recommended else None
+    def _set(self, name: str, value: object) -> None:
+        self._settings[name] = value
         self._write()
 
-    def expect_gain(self) -> None:
-        """Rollouts that begin from now on are for gain, in any signal that a verdict requires."""
-        self._settings['promises_gain'] = True
-        self._write()
+    def set_favorite(self, *, recommended: bool) -> None:
+        """Recommend the favorite for clients' writes, or else nothing but the release's default."""
+        self._set('favorite', FAVORITE if recommended else None)
 
     def soak_batches(self, seconds: float) -> None:
         """Each batch after the canary soaks for at most so long in rollouts that begin now."""
-        self._settings['batch_soak_s'] = seconds
-        self._write()
-
-    def set_clock_offset(self, offset_s: float) -> None:
-        """The module's clock jumps, to so many seconds from the right time."""
-        self._settings['clock_offset_s'] = offset_s
-        self._write()
+        self._set('batch_soak_s', seconds)
 
     def set_unchecked_options(self, options: str) -> None:
         """Rollouts started from now on set these options, whatever the checks report."""
-        self._settings['unchecked_options'] = options
-        self._write()
+        self._set('unchecked_options', options)
 
-    def refuse_removals(self, *, refuse: bool) -> None:
-        """Let the monitors refuse to remove entries from now on, or no longer."""
-        self._settings['refuse_removals'] = refuse
-        self._write()
-
-    def set_late_removals(self, late_s: float) -> None:
-        """The monitors answer so late that an entry of the config store was removed."""
-        self._settings['late_removals_s'] = late_s
-        self._write()
+    def hold_removals(self, *, hold: bool) -> None:
+        """The monitors do not answer that an entry of the config store was removed, or do again."""
+        self._set('hold_removals', hold)
 
     def _write(self) -> None:
         path = self.module / 'fault_injection.json'

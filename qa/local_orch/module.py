@@ -13,10 +13,11 @@ import json
 import os
 import queue
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import mgr_module
 import orchestrator
@@ -33,7 +34,13 @@ from orchestrator import (
     handle_orch_error,
 )
 
-from . import procs
+if TYPE_CHECKING:
+    from harness import procs
+else:
+    # By its own folder: the rest of the harness needs a newer Python than managers have. The last
+    # to be searched, and only by this module: each has an interpreter of its own.
+    sys.path.append(str(Path(__file__).resolve().parents[1] / 'harness'))
+    import procs
 
 _api: Any = mgr_module
 if hasattr(_api, 'CLICommandBase'):  # Tentacle: each module has a registry of commands of its own
@@ -55,17 +62,12 @@ START_TIMEOUT_S = 300.0
 BOOT_S = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-#: Type, default and description of each option; all but the first inject faults.
+#: Type, default and description of each option: they inject faults.
 OPTIONS: Dict[str, Tuple[str, Any, str]] = {
-    'synchronous': ('bool', False, 'an action is complete when its command answers'),
     'refuse': ('bool', False, 'refuse every action'),
-    'ignore': ('bool', False, 'accept every action and execute none'),
     'hang': ('float', 0.0, 'seconds before an action is even accepted'),
     'late': ('float', 0.0, 'seconds before an accepted action is started'),
-    'silent': ('bool', False, 'report no events, and store nothing of what is scheduled'),
     'instead': ('int', -1, 'the OSD that actions on any other OSD hit; -1: none'),
-    'nostart': ('bool', False, 'stop OSDs, but never start them'),
-    'delay': ('float', 0.0, 'seconds between the stop and the start of an OSD'),
 }
 
 
@@ -234,19 +236,12 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
         instead = int(self._number('instead'))
         if instead >= 0:
             osd = instead
-        if self.get_module_option('ignore'):
-            self.log.warning('%s %s is not done (option ignore)', action, daemon_name)
-        elif self.get_module_option('synchronous'):
-            self._execute(action, osd)
-            self._executed(action, osd)
-            return f"{action} of {daemon_name} on host '{self._host}' is done"
-        else:
-            with self._lock:
-                self._scheduled[f'osd.{osd}'] = action
-            # Pacific's cephadm keeps it in memory until something else of the host is stored
-            if self.release_name != 'pacific':
-                self._save()
-            self._jobs.put(osd)
+        with self._lock:
+            self._scheduled[f'osd.{osd}'] = action
+        # Pacific's cephadm keeps it in memory until something else of the host is stored
+        if self.release_name != 'pacific':
+            self._save()
+        self._jobs.put(osd)
         return f"Scheduled to {action} {daemon_name} on host '{self._host}'"
 
     def _executed(self, action: str, osd: int) -> None:
@@ -270,9 +265,6 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
 
     def _save(self) -> None:
         """Store what cephadm's HostCache does, as far as others read it."""
-        if self.get_module_option('silent'):
-            self.set_store(self._key, None)
-            return
         running = self._running()
         with self._lock:
             record = {
@@ -308,7 +300,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             started=_started(process) if process is not None else None,
             last_refresh=_now(),
             osdspec_affinity=SERVICE_ID,
-            events=None if self.get_module_option('silent') else self._events_of(osd),
+            events=self._events_of(osd),
             service_name=SERVICE_NAME,
         )
 
@@ -322,10 +314,6 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             self._stop(osd)
         stopped_s = time.monotonic()
         if action in ('start', 'restart'):
-            time.sleep(self._number('delay'))
-            if self.get_module_option('nostart'):
-                self.log.warning('osd.%d is not started (option nostart)', osd)
-                return
             self._start(osd)
         self.log.info(
             '%s osd.%d: stop %.1f s, start %.1f s',

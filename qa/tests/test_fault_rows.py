@@ -72,5 +72,5 @@ def test_every_orchestrator_fault_is_reset_between_tests() -> None:
         if node.value is not None
     )
     defaults = {name: default for name, (_, default, _) in options.items()}
-    assert {'late', 'silent'} < defaults.keys()
+    assert {'late', 'refuse'} < defaults.keys()
     assert {name: json.loads(value) for name, value in NO_FAULTS.items()} == defaults

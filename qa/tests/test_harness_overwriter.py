@@ -161,18 +161,16 @@ def in_copy(fault_injection: FaultInjection, code: str) -> subprocess.CompletedP
 
 
 def test_copy_of_the_module_has_the_hooks_and_the_original_has_none(tmp_path: Path) -> None:
-    """The copy imports, its clock jumps, and the module's own folder is unchanged."""
+    """The copy imports, soaks briefly, and the module's own folder is unchanged."""
     fault_injection = FaultInjection(tmp_path / 'a longer/path')
-    fault_injection.set_clock_offset(3600)
     code = (
-        'import time, rocksdb_tuner.tuner as t, rocksdb_tuner.judge.signals as v;'
+        'import rocksdb_tuner.judge.signals as v;'
         'from rocksdb_tuner.mgr.adapter import MgrCluster;'
-        "print(round(t.Tuner.__init__.__kwdefaults__['wall_clock']() - time.time()),"
-        ' v.limits().block_s, MgrCluster.remove.__name__);'
-        'from rocksdb_tuner.tick import operation_control as o; print(o.change_request.__name__)'
+        'from rocksdb_tuner.tick import operation_control as o;'
+        'print(v.limits().block_s, MgrCluster.remove.__name__, o.change_request.__name__)'
     )
     done = in_copy(fault_injection, code)
-    assert done.stdout.split() == ['3600', '2', '_remove_late', '_unchecked_request'], done.stderr
+    assert done.stdout.split() == ['2', '_remove_held', '_unchecked_request'], done.stderr
     installed = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
     assert not list(installed.glob('fault_injection*'))
     own = json.loads((installed / 'knowledge/judged_signals.json').read_text())

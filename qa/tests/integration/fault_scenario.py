@@ -22,13 +22,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import Cluster, ClusterSpec, Progress, integrity, osds
+from shared_cluster import new_cluster
+
+from harness import Cluster, ClusterSpec, integrity, osds
 from harness.errors import CommandError
 from harness.fault_injection import FaultInjection
 from harness.workloads.overwriter import Overwriter, Written
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 from real_workload import ended
-from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.storage import RolloutStorage
 
 #: Debian's RocksDB has no ZSTD: an OSD does not start with it.
@@ -115,19 +116,12 @@ STATE_KEY = f'{OURS}rollout/current'
 #: The options of the orchestrator that make it fail, as they are without any fault.
 NO_FAULTS = {
     'refuse': 'false',
-    'ignore': 'false',
-    'nostart': 'false',
-    'synchronous': 'false',
-    'silent': 'false',
     'hang': '0',
-    'delay': '0',
     'late': '0',
     'instead': '-1',
 }
 #: The flags set by tests.
-FLAGS = ('noout', 'norecover')
-#: With so many seconds an OSD that is down stays in.
-DOWN_OUT_INTERVAL, NEVER_OUT_S = 'mon_osd_down_out_interval', '3600'
+FLAGS = ('noout',)
 #: Ceph's own default.
 NEARFULL_RATIO = 0.85
 
@@ -186,9 +180,10 @@ class Integrity:
 
 
 class MonitorKeys:
-    """The module's store, as the monitors have it: for reading alone."""
+    """The module's store, as the monitors have it; for writing while no manager runs."""
 
     def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
         dumped = json.loads(cluster.ceph('config-key', 'dump', OURS))
         self._values = {key[len(OURS) :]: value for key, value in dumped.items()}
 
@@ -197,7 +192,10 @@ class MonitorKeys:
         return None if value is None else str(value)
 
     def set(self, key: str, value: str | None) -> None:
-        raise AssertionError(f'{key} was to be written: {value}')
+        if value is None:
+            self._cluster.ceph('config-key', 'rm', f'{OURS}{key}')
+        else:
+            self._cluster.ceph('config-key', 'set', f'{OURS}{key}', '-i', '-', stdin=value)
 
     def keys(self, prefix: str) -> list[str]:
         return sorted(key for key in self._values if key.startswith(prefix))
@@ -319,31 +317,6 @@ class FaultScenario:
         what = f'osd.{osd_id} {" or ".join(steps)}'
         return self.tuner.wait_for(there, timeout_s, what, LOOK_S)
 
-    def wait_for_restart(self, *steps: str, timeout_s: float = 120.0) -> int:
-        """An OSD that is at one of these steps, whichever it is."""
-
-        def found() -> Any:
-            there = [osd['osd'] for osd in self.rollout()['osds'] if osd['step'] in steps]
-            return there or None
-
-        return int(self.tuner.wait_for(found, timeout_s, ' or '.join(steps), 0.2)[0])
-
-    def wait_for_action(self, action: str, timeout_s: float = 240.0) -> None:
-        """The manager's log announces this action: earlier than any command could report it."""
-        logs = [self.cluster.layout.log(f'mgr.{name}') for name in self.managers]
-        outside = [self.cluster.host.outside(path) for path in logs]
-        seen = {path: path.stat().st_size for path in outside}
-
-        def reported() -> bool:
-            for path, begin in seen.items():
-                with path.open('rb') as file:
-                    file.seek(begin)
-                    if f'rollout: {action}'.encode() in file.read():
-                        return True
-            return False
-
-        self.tuner.wait_for(reported, timeout_s, action, every_s=0.05)
-
     def wait_for_reason(self, *words: str, timeout_s: float = 120.0) -> Any:
         """The rollout waits, with these words in its reason."""
 
@@ -364,15 +337,10 @@ class FaultScenario:
         """What each step of the rollout writes, of which no manager is needed to read it."""
         return json.loads(self.cluster.ceph('config-key', 'get', STATE_KEY))
 
-    def stored_state(self) -> RolloutState:
-        """All that is stored of the rollout, read while no manager writes."""
-        state = RolloutStorage(MonitorKeys(self.cluster)).load_current()
-        assert state is not None
-        return state
-
     def stored_steps(self) -> dict[int, str]:
-        """The step of each OSD in the stored state."""
-        return {osd.osd_id: osd.step.value for osd in self.stored_state().osds}
+        """The step of each OSD in the stored rollout, read while no manager writes."""
+        state = RolloutStorage(MonitorKeys(self.cluster)).load_current()
+        return {osd.osd_id: osd.step.value for osd in state.osds} if state else {}
 
     # -- what holds at the end
 
@@ -403,12 +371,14 @@ class FaultScenario:
         after = self.tuner.nonces()
         assert {n for n in before if before[n] != after[n]} <= set(but)
 
-    def begin_rollback(self) -> None:
-        """Take a rollout back while its second OSD is changed."""
-        self.apply()
-        self.wait_for_step(self.order[1], 'checking', 'settling', 'verified')
-        self.tuner.plain('rollback')
-        self.wait_for_phase('rolling-back', 'waiting')
+    def hold_collapse(self) -> None:
+        """Let the rollout come to the first removal of its collapse; it stays there."""
+        self.fault_injection.hold_removals(hold=True)
+        self.tuner.wait_for(
+            lambda: 'osd' not in {section for section, _, _ in self.tuner.entries()},
+            240,
+            'the common entry removed',
+        )
 
     def rolled_back(self) -> None:
         """Take the rollout back, and see that everything is as before."""
@@ -493,22 +463,6 @@ class FaultScenario:
         )
         self.wait_until_answered()
 
-    def corrupt_state(self) -> str:
-        """Truncate the stored rollout, which stops everything; returns the original text."""
-        key = ('config-key', 'set', STATE_KEY, '-i', '-')
-        with self.without_managers():
-            original = self.cluster.ceph('config-key', 'get', STATE_KEY)
-            self.cluster.ceph(*key, stdin=original[: len(original) // 2])
-        before = self.tuner.entries(), self.tuner.nonces()
-        eventually(
-            self,
-            lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in self.cluster.ceph_json('health')['checks'],
-            'the health check',
-            90,
-        )
-        assert (self.tuner.entries(), self.tuner.nonces()) == before
-        return original
-
     def wait_for_standby(self) -> None:
         self.tuner.wait_for(
             lambda: (
@@ -550,11 +504,6 @@ class FaultScenario:
         self.stopped_by_test.add(osd_id)
         osds.make(self.cluster, osd_id, device_class)
         self.tuner.wait_for(lambda: self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} up')
-
-    def slow_start(self, osd_id: int, seconds: float) -> None:
-        """Hold the process with which this OSD starts next for so long."""
-        with self.held_start(osd_id):
-            time.sleep(seconds)
 
     @contextlib.contextmanager
     def held_start(self, osd_id: int) -> Iterator[None]:
@@ -670,10 +619,6 @@ class FaultScenario:
                 ceph('osd', 'unset', flag)
         if abs(osd_map['nearfull_ratio'] - NEARFULL_RATIO) > 1e-3:
             ceph('osd', 'set-nearfull-ratio', str(NEARFULL_RATIO))
-        ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
-        for osd in osd_map['osds']:
-            if not osd['in']:
-                ceph('osd', 'in', str(osd['osd']))
         if 'rocksdb_tuner' not in self.cluster.ceph_json('mgr', 'module', 'ls')['enabled_modules']:
             ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
         for entry in self.cluster.ceph_json('config', 'dump'):
@@ -722,22 +667,15 @@ class FaultScenario:
 def cluster_of(shape: Shape, release: str) -> Iterator[FaultScenario]:
     """A cluster of this shape with the fault-injecting copy of the module."""
     commit = commit_of_checkout()
-    # Not pytest's own folder for files: other runs of pytest clean that up.
     with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
-        fault_injection = FaultInjection(Path(directory) / 'module')
+        fault_injection = FaultInjection(Path(directory))
         spec = shape.spec(release, str(fault_injection.module))
-        with Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster:
-            for name, value in QUICK.items():
-                cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
+        with new_cluster(spec, often=True, **QUICK) as tuner:
             # And what becomes of that
-            cluster.ceph('config', 'set', 'mgr', 'mgr/test_orchestrator/log_level', 'info')
-            # OSDs report to the manager every second: a soak of seconds has samples
-            cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
-            # An OSD that is down stays in, but where a test wants it out
-            cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
-            scenario = FaultScenario(
-                cluster, ModuleClient(cluster), fault_injection, shape, commit=commit
-            )
+            tuner.cluster.ceph('config', 'set', 'mgr', 'mgr/test_orchestrator/log_level', 'info')
+            # An OSD that is down stays in
+            tuner.cluster.ceph('config', 'set', 'mon', 'mon_osd_down_out_interval', '3600')
+            scenario = FaultScenario(tuner.cluster, tuner, fault_injection, shape, commit=commit)
             (scenario.default,) = set(scenario.running().values())
             yield scenario
 

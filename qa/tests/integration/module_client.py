@@ -170,15 +170,8 @@ class ModuleClient:
             self.wait_for_clean()
 
     def osd_up(self, osd_id: int) -> bool:
-        return bool(self._in_osd_map(osd_id)['up'])
-
-    def osd_in(self, osd_id: int) -> bool:
-        """Whether data belong on it."""
-        return bool(self._in_osd_map(osd_id)['in'])
-
-    def _in_osd_map(self, osd_id: int) -> Any:
         osds = self.cluster.ceph_json('osd', 'dump')['osds']
-        return next(o for o in osds if o['osd'] == osd_id)
+        return bool(next(o for o in osds if o['osd'] == osd_id)['up'])
 
     def set_orchestrator_fault(self, name: str, value: str) -> None:
         # With "--" a number may be negative

@@ -7,22 +7,21 @@ within minutes. The experiment is stored as by a manager that was killed just af
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from shared_cluster import new_cluster
 
 from fault_scenario import FaultScenario, MonitorKeys, Shape
-from harness import Cluster, Progress, integrity
+from harness import integrity
 from harness.fault_injection import FaultInjection
 from harness.slow_sync import slow_down
 from harness.workloads.overwriter import Overwriter
-from module_client import OPTION, ModuleClient
+from module_client import CHECKOUT, OPTION
 from rocksdb_tuner.judge.arms import Answer, Arm
 from rocksdb_tuner.operations.experiment.measuring import stored_experiment
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
@@ -90,42 +89,15 @@ def planned(default: str, release: str) -> ExperimentState:
     )
 
 
-class WritableKeys(MonitorKeys):
-    """The same for writing, while no manager runs."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__(cluster)
-        self._cluster = cluster
-
-    def set(self, key: str, value: str | None) -> None:
-        if value is None:
-            self._cluster.ceph('config-key', 'rm', f'mgr/rocksdb_tuner/{key}')
-        else:
-            name = f'mgr/rocksdb_tuner/{key}'
-            self._cluster.ceph('config-key', 'set', name, '-i', '-', stdin=value)
-
-
 @pytest.fixture
 def scenario(release: str) -> Iterator[FaultScenario]:
-    spec = replace(
-        SHAPE.spec(release, ''), module=str(_module()), crush_hosts=3, slow_sync=True, osds=9
-    )
-    with (
-        tempfile.TemporaryDirectory(prefix='tuner-experiment-') as directory,
-        Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster,
-    ):
-        for name, value in QUICK.items():
-            cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
-        cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
-        tuner = ModuleClient(cluster)
+    module = str(CHECKOUT / 'src/pybind/mgr/rocksdb_tuner')
+    spec = replace(SHAPE.spec(release, module), crush_hosts=3, slow_sync=True)
+    with new_cluster(spec, often=True, **QUICK) as tuner:
         # The module is the one of the checkout: nothing is changed in it.
-        found = FaultScenario(cluster, tuner, cast('FaultInjection', None), SHAPE)
+        found = FaultScenario(tuner.cluster, tuner, cast('FaultInjection', None), SHAPE)
         (found.default,) = set(found.running().values())
         yield found
-
-
-def _module() -> Path:
-    return Path(__file__).resolve().parents[3] / 'src/pybind/mgr/rocksdb_tuner'
 
 
 @contextlib.contextmanager
@@ -163,22 +135,11 @@ def stored(scenario: FaultScenario) -> ExperimentState:
     return state
 
 
-def kill_manager(scenario: FaultScenario) -> None:
-    """Kill the active one, and wait for the next."""
-    name = scenario.active_manager()
-    scenario.cluster.stop_daemon(f'mgr.{name}', kill=True)
-    scenario.tuner.wait_for(
-        lambda: scenario.active_manager() not in {'', name}, 90, 'the standby active'
-    )
-    scenario.cluster.start_daemon(f'mgr.{name}')
-    scenario.wait_until_answered()
-
-
 def begin(scenario: FaultScenario) -> None:
     """Store the experiment while no manager runs."""
     with scenario.without_managers():
         state = planned(scenario.default, scenario.cluster.release.name)
-        stored_experiment(WritableKeys(scenario.cluster)).save(state)
+        stored_experiment(MonitorKeys(scenario.cluster)).save(state)
     scenario.wait_until_answered()
 
 
@@ -217,14 +178,16 @@ def test_better_string_wins_slower_arm_is_dropped_and_everything_is_restored(
         with disks_follow(scenario):
             begin(scenario)
             come_to(scenario, 'an OSD restarts', changes_an_osd)
-            kill_manager(scenario)
+            scenario.kill_active_manager()
+            scenario.wait_until_answered()
             come_to(
                 scenario,
                 'a block is compared',
                 lambda state: state.stage is Stage.MEASURING and state.blocks > 0,
             )
             before = stored(scenario)
-            kill_manager(scenario)
+            scenario.kill_active_manager()
+            scenario.wait_until_answered()
             after = stored(scenario)
             assert after.stage is not before.stage or after.blocks >= before.blocks
             state = come_to(scenario, 'the end', lambda state: state.ended, LIMIT_S)

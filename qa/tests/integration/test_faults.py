@@ -7,28 +7,19 @@ OSDs run what was promised, or all run what they had, by exactly the entries tha
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
 from fault_scenario import (
-    FINAL,
-    PLAIN,
     UNSTARTABLE,
     FaultScenario,
     eventually,
     kill_manager,
     s3_clients,
 )
-from harness import Cluster, HarnessError
-from harness.errors import CommandError
-from module_client import ALTERNATE_2019, OPTION
+from module_client import OPTION
 
 pytestmark = pytest.mark.faults
 
@@ -38,7 +29,6 @@ OTHER = 'compression=kLZ4Compression'
 # -- the manager
 
 
-@pytest.mark.every_release
 def test_rollout_finishes_though_its_manager_is_killed_during_restarts_and_the_collapse(
     scenario: FaultScenario,
 ) -> None:
@@ -50,44 +40,15 @@ def test_rollout_finishes_though_its_manager_is_killed_during_restarts_and_the_c
         second = scenario.order[1]
         eventually(scenario, lambda: not scenario.tuner.osd_up(second), f'osd.{second} down', 180)
         kill_manager(scenario, 'promoting')
-        # Else all of it is a matter of a moment
-        scenario.fault_injection.set_late_removals(5.0)
-        scenario.wait_for_action("RemoveEntry(who='osd'")
+        scenario.hold_collapse()
         assert 'collapsed' not in kill_manager(scenario, 'collapsing').values()
-        scenario.fault_injection.set_late_removals(0.0)
+        scenario.fault_injection.hold_removals(hold=False)
         scenario.wait_for_end('done')
     scenario.assert_done()
     after = scenario.tuner.nonces()
     assert all(after[n] != before[n] for n in before)
 
 
-@pytest.mark.every_release
-def test_rollout_finishes_though_its_manager_is_killed_before_a_restart_and_in_a_soak(
-    scenario: FaultScenario,
-) -> None:
-    scenario.soak(batches=True)
-    scenario.apply()
-    scenario.wait_for_phase('preflight')
-    kill_manager(scenario, 'preflight')
-    scenario.wait_for_action(f"SetEntry(who='osd.{scenario.canary}'")
-    kill_manager(scenario, 'canary, its entry being written')
-    scenario.wait_for_phase('soaking')
-    kill_manager(scenario, 'soaking')
-    scenario.wait_for_end('done')
-    scenario.assert_done()
-
-
-@pytest.mark.every_release
-def test_rollback_finishes_after_its_manager_is_killed(scenario: FaultScenario) -> None:
-    scenario.begin_rollback()
-    with scenario.fault('manager killed', 'rolling-back') as event:
-        scenario.kill_active_manager()
-        scenario.wait_for_end('rolled-back')
-        event.happened = 'the standby finished the rollback'
-    scenario.assert_restored()
-
-
-@pytest.mark.every_release
 def test_rollout_resumes_after_disabling_and_enabling_the_module(scenario: FaultScenario) -> None:
     scenario.soak()
     scenario.apply()
@@ -104,11 +65,9 @@ def test_rollout_resumes_after_disabling_and_enabling_the_module(scenario: Fault
     off_and_on('soaking')
     scenario.wait_for_step(scenario.order[1], 'restarting')
     off_and_on('promoting')
-    # Else all of it is a matter of a moment
-    scenario.fault_injection.set_late_removals(5.0)
-    scenario.wait_for_action("RemoveEntry(who='osd'")
+    scenario.hold_collapse()
     assert {'verified', 'collapsing'} & set(off_and_on('collapsing').values())
-    scenario.fault_injection.set_late_removals(0.0)
+    scenario.fault_injection.hold_removals(hold=False)
     scenario.wait_for_end('done')
     scenario.assert_done()
 
@@ -117,7 +76,6 @@ def test_rollout_resumes_after_disabling_and_enabling_the_module(scenario: Fault
 
 
 @pytest.mark.integration
-@pytest.mark.every_release
 def test_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(
     scenario: FaultScenario,
 ) -> None:
@@ -174,31 +132,6 @@ def test_osd_that_cannot_start_is_restored_though_monitors_refuse_to_store(
     scenario.assert_restored()
 
 
-def test_abort_while_an_osd_is_restored_leaves_it_running(scenario: FaultScenario) -> None:
-    before = scenario.tuner.nonces()
-    with scenario.fault('operator aborts while an OSD is restored', 'canary') as event:
-        down_s = down_with_bad_options(scenario)
-        scenario.fault_injection.refuse_removals(refuse=True)
-        scenario.wait_for_step(scenario.canary, 'restoring')
-        scenario.tuner.plain('operation', 'abort')
-        assert scenario.rollout()['phase'] not in FINAL
-        with pytest.raises(CommandError, match=f'ceph config rm osd.{scenario.canary}'):
-            scenario.tuner.plain('operation', 'abort')
-        scenario.fault_injection.refuse_removals(refuse=False)
-        removed_s = time.monotonic()
-        eventually(scenario, lambda: scenario.tuner.osd_up(scenario.canary), 'the canary up', 120)
-        now_s = time.monotonic()
-        event.happened = (
-            f'up {now_s - removed_s:.0f} s after its entry could be removed, and '
-            f'{now_s - down_s:.0f} s after it went down'
-        )
-    state = scenario.wait_for_end('failed')
-    assert state['outcome'] == 'aborted'
-    scenario.assert_untouched(before, scenario.canary)
-    scenario.assert_restored()
-
-
-@pytest.mark.every_release
 def test_canary_that_dies_in_the_soak_fails_the_verdict(scenario: FaultScenario) -> None:
     scenario.soak()
     before = scenario.tuner.nonces()
@@ -214,54 +147,6 @@ def test_canary_that_dies_in_the_soak_fails_the_verdict(scenario: FaultScenario)
     scenario.assert_restored()
 
 
-@contextlib.contextmanager
-def flushing(scenario: FaultScenario) -> Iterator[None]:
-    """The canary flushes its memtables now and then: by itself none is full that soon.
-
-    More often, and a slow disk's few writes are each charged with many compactions.
-    """
-    over = threading.Event()
-
-    def flush() -> None:
-        while not over.wait(10.0):
-            # While it restarts it does not answer
-            with contextlib.suppress(HarnessError):
-                scenario.cluster.ceph('tell', f'osd.{scenario.canary}', 'compact')
-
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(flush)
-        try:
-            yield
-        finally:
-            over.set()
-    done.result()
-
-
-def test_change_without_the_expected_gain_does_not_spread(scenario: FaultScenario) -> None:
-    """No fault at all: the tolerances are so wide that nothing gets better."""
-    scenario.fault_injection.expect_gain()
-    scenario.soak()
-    # A block, of 5 s like a tick, counts only when each of the OSDs had writes as the primary: a
-    # third of them do
-    scenario.set_module_option('soak_max', '75')
-    before = scenario.tuner.nonces()
-    # In addition to the verified client, which writes to few of the OSDs as their primary; beyond
-    # the soak, since nothing is measured without it
-    with s3_clients(scenario, 300):
-        # Four blocks of 2 s before the change: OSDs may have restarted only now
-        time.sleep(15)
-        scenario.apply()
-        state = scenario.wait_for_phase('soaking')
-        assert (state['purpose'], state['soak']['no_benefit']) == ('gain', 'rollback')
-        with flushing(scenario):
-            state = scenario.wait_for_end('rolled-back')
-    assert (state['verdict'], state['judged']) == ('pass', 'no-worse')
-    assert 'no gain was measured' in state['failure']
-    scenario.assert_untouched(before, scenario.canary)
-    scenario.assert_restored()
-
-
-@pytest.mark.every_release
 def test_osd_of_a_later_batch_that_dies_in_the_soak_rolls_back_all(scenario: FaultScenario) -> None:
     scenario.soak(batches=True)
     scenario.apply()
@@ -280,24 +165,9 @@ def test_osd_of_a_later_batch_that_dies_in_the_soak_rolls_back_all(scenario: Fau
     scenario.assert_restored()
 
 
-def test_control_that_dies_only_delays_the_rollout(scenario: FaultScenario) -> None:
-    scenario.soak()
-    scenario.apply()
-    scenario.wait_for_phase('soaking')
-    control = scenario.tuner.operation()['soak']['controls'][0]
-    with scenario.fault('control killed', 'soaking') as event:
-        scenario.kill_osd(control)
-        scenario.wait_for_reason('placement groups')
-        scenario.start_osd(control)
-        event.happened = 'it waited for clean placement groups, and went on'
-    scenario.wait_for_end('done')
-    scenario.assert_done()
-
-
 # -- the operator
 
 
-@pytest.mark.every_release
 def test_other_options_are_ignored_and_a_new_masked_entry_stops_the_rollout(
     scenario: FaultScenario,
 ) -> None:
@@ -323,7 +193,6 @@ def test_other_options_are_ignored_and_a_new_masked_entry_stops_the_rollout(
     scenario.rolled_back()
 
 
-@pytest.mark.every_release
 def test_operator_value_for_the_osd_in_flight_is_kept(scenario: FaultScenario) -> None:
     ceph = scenario.cluster.ceph
     scenario.apply()
@@ -338,20 +207,6 @@ def test_operator_value_for_the_osd_in_flight_is_kept(scenario: FaultScenario) -
     code, text = scenario.tuner.refused('rollback')
     assert (code, canary in text) == (errno.EBUSY, True), text
     ceph('config', 'rm', canary, OPTION)
-    scenario.rolled_back()
-
-
-def test_operator_value_for_all_osds_is_kept(scenario: FaultScenario) -> None:
-    ceph = scenario.cluster.ceph
-    scenario.apply()
-    scenario.wait_for_step(scenario.order[1], 'restarting')
-    with scenario.fault('operator changes the common entry', 'promoting') as event:
-        ceph('config', 'set', 'osd', OPTION, OTHER)
-        state = scenario.wait_for_end('failed')
-        event.happened = 'the OSD in flight was made safe, then it stopped'
-    assert 'outside this rollout' in state['failure']
-    assert ('osd', '', OTHER) in scenario.tuner.entries()
-    ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
     scenario.rolled_back()
 
 
@@ -370,7 +225,6 @@ def processes_once_quiet(scenario: FaultScenario, seconds: float) -> dict[int, i
     return known
 
 
-@pytest.mark.every_release
 def test_pause_holds_the_rollout_in_any_phase_and_resume_continues(scenario: FaultScenario) -> None:
     scenario.soak()
     scenario.apply()
@@ -396,7 +250,6 @@ def test_pause_holds_the_rollout_in_any_phase_and_resume_continues(scenario: Fau
     scenario.assert_done()
 
 
-@pytest.mark.every_release
 def test_abort_makes_the_osd_in_flight_safe_and_rollback_restores_all(
     scenario: FaultScenario,
 ) -> None:
@@ -423,7 +276,6 @@ def test_abort_makes_the_osd_in_flight_safe_and_rollback_restores_all(
     scenario.rolled_back()
 
 
-@pytest.mark.every_release
 def test_rollback_restores_the_exact_state_from_soak_and_from_collapse(
     scenario: FaultScenario,
 ) -> None:
@@ -440,50 +292,15 @@ def test_rollback_restores_the_exact_state_from_soak_and_from_collapse(
     scenario.set_module_option('soak_max', '0')
     with scenario.fault('none', 'all') as event:
         scenario.apply()
-        scenario.wait_for_action("RemoveEntry(who='osd'")
+        scenario.hold_collapse()
         event.happened = 'every OSD was restarted, one after the other'
+    scenario.fault_injection.hold_removals(hold=False)
     roll_back('collapsing')
-
-
-def test_only_one_of_several_changes_of_the_same_osds_is_applied(scenario: FaultScenario) -> None:
-    """Two operators apply at once, and one applies an earlier recommendation for the same OSDs."""
-    ceph, every = scenario.cluster.ceph, range(PLAIN.osds)
-    before = scenario.tuner.nonces()
-    # The same options by entries of single OSDs: another recommendation, for the same OSDs
-    for n in every:
-        ceph('config', 'set', f'osd.{n}', OPTION, ALTERNATE_2019)
-    ceph('config', 'rm', 'osd', OPTION)
-    earlier = scenario.recommendation(lambda r: r['who'] != 'osd' and len(r['osds']) == PLAIN.osds)
-    ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
-    for n in every:
-        ceph('config', 'rm', f'osd.{n}', OPTION)
-    later = scenario.recommendation(lambda r: r['who'] == 'osd' and len(r['osds']) == PLAIN.osds)
-
-    with scenario.fault('two operators apply at once', 'preflight') as event:
-        with ThreadPoolExecutor(2) as pool:
-            answers = list(pool.map(scenario.tuner.answer, [('apply', later['id'])] * 2))
-        rollout = scenario.rollout()
-        assert sorted(code for code, _ in answers) == [0, errno.EBUSY], answers
-        refusal = next(text for code, text in answers if code)
-        assert f'rollout {rollout["id"]} is running' in refusal
-        event.happened = 'one started; the other was refused with the id of the running rollout'
-    scenario.order = tuple(osd['osd'] for osd in rollout['osds'])
-    scenario.wait_for_step(scenario.canary, 'restarting')
-    with scenario.fault('another recommendation for the same OSDs is applied', 'canary') as event:
-        code, text = scenario.tuner.refused('apply', earlier['id'])
-        assert (code, earlier['id'] in text) == (errno.ENOENT, True), text
-        event.happened = 'it was refused as outdated'
-    scenario.tuner.plain('operation', 'abort')
-    state = scenario.wait_for_end('failed')
-    assert state['id'] == rollout['id']
-    scenario.assert_untouched(before, scenario.canary)
-    scenario.rolled_back()
 
 
 # -- the orchestrator
 
 
-@pytest.mark.every_release
 def test_refusing_or_missing_orchestrator_only_delays_the_rollout(scenario: FaultScenario) -> None:
     scenario.orchestrator(refuse='true')
     before = scenario.tuner.nonces()
@@ -512,22 +329,6 @@ def test_refusing_or_missing_orchestrator_only_delays_the_rollout(scenario: Faul
     scenario.assert_done()
 
 
-@pytest.mark.every_release
-def test_idle_orchestrator_ends_the_rollout_without_changes(
-    scenario: FaultScenario,
-) -> None:
-    scenario.orchestrator(ignore='true')
-    before = scenario.tuner.nonces()
-    with scenario.fault('orchestrator accepts and does nothing', 'canary') as event:
-        scenario.apply()
-        state = scenario.wait_for_end('failed')
-        event.happened = 'it asked twice, then removed the entry; no OSD was restarted'
-    assert 'did not restart after 2 requests' in state['failure']
-    scenario.assert_untouched(before)
-    scenario.assert_restored()
-
-
-@pytest.mark.every_release
 def test_restart_of_the_wrong_osd_is_noticed(scenario: FaultScenario) -> None:
     before = scenario.tuner.nonces()
     wrong = scenario.recommendation()['osds'][-1]
@@ -542,7 +343,6 @@ def test_restart_of_the_wrong_osd_is_noticed(scenario: FaultScenario) -> None:
     scenario.assert_restored()
 
 
-@pytest.mark.every_release
 def test_hanging_orchestrator_only_delays_the_rollout(scenario: FaultScenario) -> None:
     scenario.orchestrator(hang=40.0)
     with scenario.fault('orchestrator hangs for 40 s', 'canary') as event:
@@ -559,7 +359,6 @@ def test_hanging_orchestrator_only_delays_the_rollout(scenario: FaultScenario) -
 # -- monitors, space, flags
 
 
-@pytest.mark.every_release
 def test_rollout_waits_for_a_lost_monitor_and_a_lost_quorum(scenario: FaultScenario) -> None:
     cluster = scenario.cluster
     scenario.apply()
@@ -584,7 +383,6 @@ def test_rollout_waits_for_a_lost_monitor_and_a_lost_quorum(scenario: FaultScena
     scenario.assert_done()
 
 
-@pytest.mark.every_release
 def test_nothing_starts_that_the_monitors_refuse_to_store(scenario: FaultScenario) -> None:
     """Each step is stored before its action: where the one is refused, the other is not done."""
     ceph, limit = scenario.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
@@ -617,7 +415,6 @@ def test_nothing_starts_that_the_monitors_refuse_to_store(scenario: FaultScenari
     scenario.assert_done()
 
 
-@pytest.mark.every_release
 def test_foreign_flags_and_nearfull_hold_the_next_osd_until_cleared(
     scenario: FaultScenario,
 ) -> None:
@@ -644,136 +441,4 @@ def test_foreign_flags_and_nearfull_hold_the_next_osd_until_cleared(
     scenario.assert_done()
 
 
-# -- the clock and the store
-
-
-def test_clock_jump_neither_hurries_nor_stops_a_rollout(scenario: FaultScenario) -> None:
-    scenario.soak()
-    scenario.apply()
-
-    def jump(phase: str, offset_s: float) -> None:
-        with scenario.fault(
-            f"the module's clock jumps to {offset_s / 3600:+.0f} h", phase
-        ) as event:
-            scenario.fault_injection.set_clock_offset(offset_s)
-            time.sleep(10)
-            assert scenario.tuner.operation()['phase'] != 'failed'
-            event.happened = 'nothing: waits are counted, not read from the clock'
-
-    scenario.wait_for_step(scenario.canary, 'restarting')
-    jump('canary', 7200.0)
-    scenario.wait_for_phase('soaking')
-    jump('soaking', -7200.0)
-    scenario.wait_for_step(scenario.order[1], 'restarting')
-    jump('promoting', 86400.0)
-    scenario.wait_for_end('done')
-    scenario.assert_done()
-
-
-@pytest.mark.every_release
-def test_corrupted_store_stops_all_actions_and_repaired_store_resumes(
-    scenario: FaultScenario,
-) -> None:
-    cluster = scenario.cluster
-    scenario.apply()
-    scenario.wait_for_step(scenario.canary, 'verified')
-    scenario.tuner.plain('operation', 'pause')
-    eventually(
-        scenario,
-        lambda: not {'restarting', 'checking', 'settling'} & {*scenario.stored_steps().values()},
-        'no OSD in flight',
-    )
-    with scenario.fault('corrupted store', 'promoting') as event:
-        state_text = scenario.corrupt_state()
-        assert scenario.tuner.operation() is None
-        aside = 'mgr/rocksdb_tuner/broken/rollout/current'
-        cluster.ceph('config-key', 'set', aside, '-i', '-', stdin=state_text)
-        scenario.wait_for_standby()
-        cluster.ceph('mgr', 'fail', scenario.active_manager())
-        scenario.wait_until_answered()
-        state = scenario.wait_for_reason('paused')
-        assert state['phase'] == 'waiting'
-        event.happened = 'nothing was done but a health check; once repaired, resume went on'
-        scenario.tuner.plain('operation', 'resume')
-    scenario.wait_for_end('done')
-    scenario.assert_done()
-
-
 # -- where OSDs are
-
-#: Of each host, where a test has racks.
-RACKS = {f'host{n}': f'rack{n // 2}' for n in range(PLAIN.osds)}
-
-
-@contextlib.contextmanager
-def racks(cluster: Cluster) -> Iterator[list[str]]:
-    """Racks of two hosts each, and a rule by racks and one by OSDs, for the pools of these names.
-
-    No data are where these rules would have them: that takes three racks, and is nothing to plans.
-    """
-    crush = ('osd', 'crush')
-    pools = {
-        pool: cluster.ceph_json('osd', 'pool', 'get', pool, 'crush_rule')['crush_rule']
-        for pool in cluster.ceph_json('osd', 'pool', 'ls')
-    }
-    try:
-        for rack in sorted(set(RACKS.values())):
-            cluster.ceph(*crush, 'add-bucket', rack, 'rack', 'root=default')
-        for host, rack in RACKS.items():
-            cluster.ceph(*crush, 'move', host, f'rack={rack}')
-        for kind in ('rack', 'osd'):
-            cluster.ceph(*crush, 'rule', 'create-replicated', f'by_{kind}', 'default', kind)
-        yield list(pools)
-    finally:
-        for pool, rule in pools.items():
-            cluster.ceph('osd', 'pool', 'set', pool, 'crush_rule', rule)
-        for host in RACKS:
-            cluster.ceph(*crush, 'move', host, 'root=default')
-        for rack in set(RACKS.values()):
-            cluster.ceph(*crush, 'rm', rack)
-        for kind in ('rack', 'osd'):
-            cluster.ceph(*crush, 'rule', 'rm', f'by_{kind}')
-
-
-def batches_by(kind: str, scenario: FaultScenario) -> list[tuple[list[int], str]]:
-    """The planned batches of all OSDs and their failure domains, once these are of this type."""
-    advice = scenario.recommendation()['id']
-
-    def batches() -> Any:
-        plan = scenario.tuner.json('apply', advice, '--dry-run', schema='plan')
-        found = [(batch['osds'], batch['failure_domain']) for batch in plan['batches']]
-        alike = all(domain and domain['type'] == kind for _, domain in found)
-        # OSDs that have just restarted are planned once they report
-        whole = sorted(n for osds, _ in found for n in osds) == list(range(PLAIN.osds))
-        return [(osds, domain['name']) for osds, domain in found] if alike and whole else None
-
-    found: list[tuple[list[int], str]] = scenario.tuner.wait_for(batches, 60, f'batches by {kind}')
-    return found
-
-
-@pytest.mark.every_release
-def test_batches_stay_within_one_failure_domain_of_the_pool_rules(
-    shared_scenario: FaultScenario,
-) -> None:
-    """Hosts; then racks, by the rule of all pools; then every OSD by itself, by that of one."""
-    scenario, cluster = shared_scenario, shared_scenario.cluster
-    scenario.restore()
-    assert all(name == f'host{osds[0]}' for osds, name in batches_by('host', scenario))
-    with racks(cluster) as pools:
-        for pool in pools:
-            cluster.ceph('osd', 'pool', 'set', pool, 'crush_rule', 'by_rack')
-        in_racks = batches_by('rack', scenario)
-        # The canary, the other host of its rack, and both of the other rack together.
-        assert [len(osds) for osds, _ in in_racks] == [1, 1, 2]
-        assert all(name == RACKS[f'host{n}'] for osds, name in in_racks for n in osds)
-        canary, rack = in_racks[0]
-        advice = scenario.recommendation()['id']
-        assert f'rack {rack}' in scenario.tuner.plain('apply', advice, '--dry-run')
-        assert f'rack {rack}' in scenario.tuner.plain('osd', str(canary[0]))
-
-        cluster.ceph('osd', 'pool', 'set', pools[0], 'crush_rule', 'by_osd')
-        alone = batches_by('osd', scenario)
-        assert [(len(osds), name) for osds, name in alone] == [
-            (1, f'osd.{osds[0]}') for osds, _ in alone
-        ]
-    scenario.tuner.wait_for_clean()

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
+from typing import Any
 
 import pytest
 
 from fault_clusters import sets_profile, wide
-from fault_scenario import (
-    DOWN_OUT_INTERVAL,
-    NEVER_OUT_S,
-    QUICK,
-    REMOVE,
-    UNSTARTABLE,
-    WIDE,
-    FaultScenario,
-    eventually,
-    kill_manager,
-)
-from harness.errors import CommandError
-from module_client import ALTERNATE_2019
-from restart_requests import Requests, restarted
+from fault_scenario import PLAIN, QUICK, REMOVE, WIDE, FaultScenario, eventually, kill_manager
+from module_client import ALTERNATE_2019, OPTION
 
-pytestmark = [pytest.mark.faults, pytest.mark.every_release]
+pytestmark = pytest.mark.faults
 
 
 def without(scenario: FaultScenario, osd_id: int) -> dict[int, str]:
@@ -56,49 +44,13 @@ def test_pending_osd_that_is_purged_or_replaced_is_left_behind_by_name(
     scenario.rolled_back()
 
 
-def test_pending_osd_with_a_dead_disk_is_left_behind_by_name(scenario: FaultScenario) -> None:
-    scenario.apply()
-    scenario.wait_for_step(scenario.canary, 'restarting', 'checking', 'settling')
-    dead = scenario.order[-1]
-    with scenario.fault('pending OSD down and out for good', 'canary') as event:
-        scenario.cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, '5')
-        scenario.kill_osd(dead)
-        eventually(scenario, lambda: not scenario.tuner.osd_in(dead), f'osd.{dead} marked out', 60)
-        scenario.wait_for_end('done')
-        assert f'osd.{dead}' in scenario.tuner.plain('operation', 'status')
-        event.happened = 'the others were changed; this one was left behind, and named'
-    scenario.cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
-    scenario.start_osd(dead)
-    eventually(scenario, lambda: scenario.tuner.osd_in(dead), f'osd.{dead} in again', 60)
-    scenario.rolled_back()
-
-
-def test_abort_ends_though_the_osd_in_flight_was_purged(scenario: FaultScenario) -> None:
-    scenario.orchestrator(delay=15.0)
-    scenario.apply()
-    scenario.wait_for_step(scenario.canary, 'restarting')
-    eventually(scenario, lambda: not scenario.tuner.osd_up(scenario.canary), 'the canary down', 60)
-    with scenario.fault('OSD in flight purged, operator aborts', 'canary') as event:
-        scenario.purge_osd(scenario.canary)
-        # Without its canary it ends by itself, perhaps before that
-        with contextlib.suppress(CommandError):
-            scenario.tuner.plain('operation', 'abort')
-        state = scenario.wait_for_end('failed', 180)
-        event.happened = 'it ended with a message'
-    assert f'osd.{scenario.canary}' not in {section for section, _, _ in scenario.tuner.entries()}
-    assert state['outcome'] in ('aborted', 'failed')
-    # The orchestrator still tries to start it: not while it is made
-    time.sleep(20)
-    scenario.orchestrator(delay=0.0)
-    scenario.make_osd(scenario.canary)
-
-
 def test_osd_that_starts_slower_than_the_limit_is_not_killed(scenario: FaultScenario) -> None:
     """Its process lives, and is not up for twice as long as `restart_timeout`."""
     scenario.set_module_option('restart_timeout', '30')
     scenario.apply()
     with scenario.fault('OSD starts for 60 s', 'canary') as event:
-        scenario.slow_start(scenario.canary, 60)
+        with scenario.held_start(scenario.canary):
+            time.sleep(60)
         eventually(scenario, lambda: scenario.tuner.osd_up(scenario.canary), 'the canary up', 180)
         event.happened = 'its process was left alone until it was up'
     scenario.set_module_option('restart_timeout', QUICK['restart_timeout'])
@@ -127,61 +79,48 @@ def test_late_orchestrator_never_has_two_osds_down(scenario: FaultScenario) -> N
         scenario.rolled_back()
 
 
-def test_late_and_silent_orchestrator_is_awaited_up_to_the_limit(
-    scenario: FaultScenario,
-) -> None:
-    """The canary is restarted by hand meanwhile: its new nonce is not the end of the request."""
-    requests = Requests(scenario)
-    scenario.set_module_option('restart_timeout', '45')
-    scenario.orchestrator(silent='true', late=30.0)
-    scenario.apply()
-    with scenario.fault('orchestrator 30 s late, and silent', 'canary') as event:
-        scenario.wait_for_step(scenario.canary, 'restarting')
-        scenario.cluster.restart_osd(scenario.canary)
-        scenario.wait_for_reason(f'the orchestrator may still restart osd.{scenario.canary}')
-        scenario.wait_for_step(scenario.order[1], 'restarting')
-        assert requests.seen() == [*restarted(scenario.canary), ('asked', scenario.order[1])]
-        event.happened = 'no other was requested until this one could no longer happen'
-    scenario.orchestrator(silent='false', late=0.0)
-    scenario.wait_for_end('done')
-    scenario.assert_done()
-    assert requests.seen() == restarted(*scenario.order)
-
-
-def test_orchestrator_that_stops_and_never_starts_is_awaited(scenario: FaultScenario) -> None:
-    scenario.orchestrator(nostart='true')
-    before = scenario.tuner.nonces()
-    with scenario.fault('orchestrator stops and never starts', 'canary') as event:
-        scenario.apply()
-        eventually(
-            scenario, lambda: not scenario.tuner.osd_up(scenario.canary), 'the canary down', 120
-        )
-        time.sleep(60)
-        assert sum(not scenario.tuner.osd_up(n) for n in before) == 1
-        scenario.orchestrator(nostart='false')
-        state = scenario.tuner.wait_for_phase('done', 'failed', timeout_s=400)
-        event.happened = f'no other OSD was touched meanwhile; it ended as {state["phase"]}'
-    if state['phase'] == 'done':
-        scenario.assert_done()
-    else:
-        scenario.assert_untouched(before, scenario.canary)
-        scenario.assert_restored()
-
-
 @sets_profile
-def test_profile_that_keeps_the_canary_from_starting_is_rolled_back(
+def test_osd_of_another_class_that_joins_gets_nothing_from_the_collapse(
     scenario: FaultScenario,
 ) -> None:
-    before = scenario.tuner.nonces()
-    scenario.recommendation()
-    scenario.fault_injection.set_unchecked_options(UNSTARTABLE)
-    with scenario.fault('OSD does not start with the options', 'canary') as event:
+    """The options were not checked for it: no entry may apply at its next start."""
+    scenario.apply()
+    scenario.wait_for_step(scenario.order[1], 'restarting', 'checking', 'settling', 'verified')
+    new = PLAIN.osds
+    with scenario.fault('OSD of another class joins', 'promoting') as event:
+        scenario.make_osd(new, 'hdd')
+        state = scenario.tuner.wait_for_phase('done', 'failed', 'waiting', timeout_s=300)
+        if state['phase'] == 'waiting':
+            # Its placement groups are not clean at once
+            state = scenario.tuner.wait_for_phase('done', 'failed', timeout_s=300)
+        sections = {section for section, _, _ in scenario.tuner.entries()}
+        assert not {'osd', 'global', f'osd.{new}'} & sections, scenario.tuner.entries()
+        scenario.cluster.restart_osd(new)
+        eventually(scenario, lambda: scenario.tuner.osd_up(new), f'osd.{new} up again')
+        assert scenario.running()[new] == scenario.default
+        event.happened = f'it ended as {state["phase"]}; no entry decides for the new OSD'
+    scenario.purge_osd(new)
+    scenario.rolled_back()
+
+
+def test_rollback_reaches_every_osd_though_a_mask_has_the_new_string(
+    scenario: FaultScenario,
+) -> None:
+    """No OSD starts with an entry for its device class; the monitor shows it all the same."""
+    mask = ('osd', 'class:ssd', scenario.default)
+    scenario.cluster.ceph('config', 'set', 'osd/class:ssd', OPTION, scenario.default)
+    scenario.recommendation(lambda found: found['kind'] == 'remove-override')
+    before = scenario.tuner.entries()
+    assert mask in before
+    with scenario.fault('mask with the new string', 'rolling-back') as event:
         scenario.apply()
-        state = scenario.wait_for_end('failed')
-        event.happened = 'its entry was removed, it was started again, no other was touched'
-    assert f'osd.{scenario.canary} did not come back up' in state['failure']
-    scenario.assert_untouched(before, scenario.canary)
-    scenario.assert_restored()
+        scenario.wait_for_step(scenario.order[1], 'verified')
+        scenario.tuner.plain('rollback')
+        scenario.wait_for_end('rolled-back')
+        event.happened = 'every OSD was restarted and runs the old string again'
+    assert set(scenario.running().values()) == {ALTERNATE_2019}
+    assert sorted(scenario.tuner.entries()) == sorted(before)
+    scenario.cluster.ceph('config', 'rm', 'osd/class:ssd', OPTION)
 
 
 # -- racks, device classes, an erasure-coded pool
@@ -191,7 +130,19 @@ def test_profile_that_keeps_the_canary_from_starting_is_rolled_back(
 def test_killed_manager_and_osd_lose_nothing_with_erasure_coding_in_racks(
     scenario: FaultScenario,
 ) -> None:
-    """Six OSDs of one class, by entries of their own; those of the other class keep out of it."""
+    """Six OSDs of one class, by entries of their own; those of the other class keep out of it.
+
+    Batches stay within one rack, by the rules of the pools.
+    """
+    spec, advice = scenario.cluster.record.spec, scenario.recommendation()['id']
+
+    def racks() -> Any:
+        plan = scenario.tuner.json('apply', advice, '--dry-run', schema='plan')
+        found = [(batch['osds'], batch['failure_domain']) for batch in plan['batches']]
+        return found if all(domain for _, domain in found) else None
+
+    for osds, domain in scenario.tuner.wait_for(racks, 60, 'batches by rack'):
+        assert {('rack', spec.rack_of_osd(n)) for n in osds} == {(domain['type'], domain['name'])}
     others = {n: nonce for n, nonce in scenario.tuner.nonces().items() if n not in WIDE.members}
     scenario.apply()
     assert scenario.kind == REMOVE

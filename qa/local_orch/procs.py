@@ -1,1 +1,0 @@
-../harness/procs.py
