@@ -12,24 +12,7 @@ from .cli import parse_size, run_endable
 from .client_procs import MARK
 from .cluster import Cluster
 from .errors import HarnessError
-from .workloads import WORKLOADS, complete, run_workload
-
-#: Options for the fields of `Parameters`; those in bytes end in "_bytes" there.
-_PARAMETERS = {
-    'iodepth': ('N', 'RBD: requests in flight'),
-    'size': ('BYTES', 'RBD: size of the image'),
-    'block-size': ('BYTES', 'RBD: size of a request'),
-    'rate-iops': ('N', 'RBD, omap: no more per second'),
-    'read-percent': ('N', 'RBD: share of the requests that read'),
-    'threads': ('N', 'S3, CephFS, omap: parallel clients'),
-    'object-size': ('BYTES', 'S3: size of an object'),
-    'objects': ('N', 'S3, omap: number of objects'),
-    'keys': ('N', 'omap: keys that a request sets'),
-    'value-size': ('BYTES', 'omap: size of the value of a key'),
-    'key-space': ('N', 'omap: number of different keys of an object'),
-    'random-percent': ('N', 'omap: share of a value not compressible'),
-    'requests': ('N', 'omap: end after so many requests'),
-}
+from .workloads import PARAMETERS, WORKLOADS, complete, run_workload
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -45,8 +28,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--dir', type=Path, help='folder of the cluster ($QA_CLUSTER_DIR, or qa/.clusters/RELEASE)'
     )
-    for option, (metavar, text) in _PARAMETERS.items():
-        name = option.replace('-', '_') + '_bytes' * (metavar == 'BYTES')
+    for name, (metavar, text) in PARAMETERS.items():
+        option = name.removesuffix('_bytes').replace('_', '-')
         read = parse_size if metavar == 'BYTES' else int
         parser.add_argument(f'--{option}', dest=name, type=read, metavar=metavar, help=text)
     return parser

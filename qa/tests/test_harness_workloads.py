@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness import WorkloadResult
-from harness.workloads import Latency, Verified, WorkloadError, complete
+from harness.workloads import Latency, Verified, complete
 from harness.workloads.fio_output import extract_json, read_run
 from harness.workloads.rbd import verdict
 
@@ -43,13 +43,6 @@ def test_fio_numbers() -> None:
     assert run.error == 0
 
 
-@pytest.mark.parametrize('text', ['', 'fio: failed to open', '{"jobs": ', '{}'])
-def test_output_without_a_result_is_an_error(text: str) -> None:
-    """The message has the other output of fio."""
-    with pytest.raises(WorkloadError, match='no result'):
-        read_run(text, 'write')
-
-
 def test_verification_passes_only_when_complete() -> None:
     """All written blocks were read and good; a bad or a missing block is a failure."""
     good = read_run((DATA / 'fio-verify.json').read_text(), 'read')
@@ -79,4 +72,4 @@ def test_random_writes_have_room_for_the_whole_run() -> None:
     """No block is written twice, which the verification relies on, below 10000 IOPS."""
     for seconds in (1, 60, 3600):
         chosen = complete('rbd-randwrite', seconds, {})
-        assert chosen.get('size_bytes') // chosen.get('block_size_bytes') >= seconds * 10_000
+        assert chosen['size_bytes'] // chosen['block_size_bytes'] >= seconds * 10_000

@@ -1,13 +1,12 @@
 """Real clients of a real cluster: what each does, its parameters and its result."""
 
-from .catalogue import WORKLOADS, complete, run_workload
-from .parameters import Parameters
+from .catalogue import PARAMETERS, WORKLOADS, complete, run_workload
 from .result import Latency, Verified, WorkloadError, WorkloadResult
 
 __all__ = [
+    'PARAMETERS',
     'WORKLOADS',
     'Latency',
-    'Parameters',
     'Verified',
     'WorkloadError',
     'WorkloadResult',

@@ -14,7 +14,6 @@ from ..errors import HarnessError, UsageError
 from ..ports import held_name
 from ..services import make_pools
 from . import rbd
-from .parameters import Parameters
 from .python_client import run_client
 from .result import WorkloadResult
 
@@ -28,6 +27,26 @@ _MIN_IMAGE_BYTES = 1 << 30
 _DELETES_PER_S = 400
 MAX_SECONDS = 86400
 OMAP_POOL = 'omap'
+
+#: By name; each workload takes some of them and has its own defaults. For 0 there is no limit.
+Parameters = Mapping[str, int]
+MAY_BE_0 = ('rate_iops', 'requests')
+#: What `qa/workload` asks for and says of each; those in bytes end in "_bytes".
+PARAMETERS: dict[str, tuple[str, str]] = {
+    'iodepth': ('N', 'RBD: requests in flight'),
+    'size_bytes': ('BYTES', 'RBD: size of the image'),
+    'block_size_bytes': ('BYTES', 'RBD: size of a request'),
+    'rate_iops': ('N', 'RBD, omap: no more per second'),
+    'read_percent': ('N', 'RBD: share of the requests that read'),
+    'threads': ('N', 'S3, CephFS, omap: parallel clients'),
+    'object_size_bytes': ('BYTES', 'S3: size of an object'),
+    'objects': ('N', 'S3, omap: number of objects'),
+    'keys': ('N', 'omap: keys that a request sets'),
+    'value_size_bytes': ('BYTES', 'omap: size of the value of a key'),
+    'key_space': ('N', 'omap: number of different keys of an object'),
+    'random_percent': ('N', 'omap: share of a value not compressible'),
+    'requests': ('N', 'omap: end after so many requests'),
+}
 
 
 @dataclass(frozen=True)
@@ -71,18 +90,19 @@ def _omap(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadR
 
 
 def _fixed(**values: int) -> Callable[[float], Parameters]:
-    return lambda _seconds: Parameters(**values)
+    return lambda _seconds: values
 
 
 def _randwrite_defaults(seconds: float) -> Parameters:
     blocks = math.ceil(seconds * _RANDWRITE_MAX_IOPS)
     size_mib = max(_MIN_IMAGE_BYTES >> 20, math.ceil(blocks * 4096 / (1 << 20)))
-    return Parameters(iodepth=16, size_bytes=size_mib << 20, block_size_bytes=4096, rate_iops=0)
+    size_bytes = size_mib << 20
+    return {'iodepth': 16, 'size_bytes': size_bytes, 'block_size_bytes': 4096, 'rate_iops': 0}
 
 
 def _delete_defaults(seconds: float) -> Parameters:
     objects = max(100, int(seconds * _DELETES_PER_S))
-    return Parameters(threads=8, object_size_bytes=4096, objects=objects)
+    return {'threads': 8, 'object_size_bytes': 4096, 'objects': objects}
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -143,11 +163,17 @@ def complete(name: str, seconds: float, given: Mapping[str, int]) -> Parameters:
         raise UsageError(f'unknown workload {name!r}: choose one of {", ".join(WORKLOADS)}')
     if not 0 < seconds <= MAX_SECONDS:
         raise UsageError(f'seconds must be above 0 and at most {MAX_SECONDS}, not {seconds:g}')
-    return Parameters.from_mapping(given).over(workload.defaults(seconds), name)
+    known = workload.defaults(seconds)
+    for parameter, value in given.items():
+        if parameter not in known:
+            raise UsageError(f'workload {name} takes no {parameter}: it takes {", ".join(known)}')
+        if value < (0 if parameter in MAY_BE_0 else 1):
+            raise UsageError(f'{parameter} must be positive, not {value}')
+    return {**known, **given}
 
 
 def run_workload(cluster: Cluster, name: str, seconds: float, **parameters: int) -> WorkloadResult:
-    """Run a workload on a running cluster; `parameters` are the fields of Parameters.
+    """Run a workload on a running cluster; `parameters` are those of PARAMETERS.
 
     Errors of the client's requests are in the result (see `ok`); HarnessError when it could not
     run at all, UsageError for what it does not know. Different workloads may run side by side, but

@@ -12,7 +12,7 @@ from .result import WorkloadError, WorkloadResult, result_from_client
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from .parameters import Parameters
+    from .catalogue import Parameters
 
 CLIENTS = Path(__file__).resolve().parents[1] / 'clients'
 #: The module that they import.
@@ -46,7 +46,7 @@ def run_client(
 ) -> WorkloadResult:
     """Run a client program, which takes its orders as JSON and answers in JSON."""
     order = {
-        'workload': workload, 'seconds': seconds, 'stuck_s': STUCK_S, **parameters.as_dict(),
+        'workload': workload, 'seconds': seconds, 'stuck_s': STUCK_S, **parameters,
     }  # fmt: skip
     with cluster.progress.step(f'{workload} for {seconds:g} s'):
         done = cluster.client.run(
@@ -56,7 +56,7 @@ def run_client(
             json.dumps(order),
             stdin=text_of(program),
             environment=environment,
-            timeout_s=STEPS * limit_s(seconds=seconds, ops=parameters.objects or 0),
+            timeout_s=STEPS * limit_s(seconds=seconds, ops=parameters.get('objects', 0)),
             check=False,
         )
     try:
@@ -66,4 +66,4 @@ def run_client(
         raise WorkloadError(
             f'the client of {workload} ended with status {done.returncode}: {message}'
         ) from error
-    return result_from_client(workload, answer, parameters.as_dict())
+    return result_from_client(workload, answer, dict(parameters))

@@ -22,7 +22,7 @@ from .result import Verified, WorkloadResult
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from .parameters import Parameters
+    from .catalogue import Parameters
 
 POOL = 'rbd'
 PG_NUM = 32
@@ -134,7 +134,7 @@ def _result(
         errors=int(run.error != 0),
         error_messages=tuple(text.splitlines()[-10:]) if run.error else (),
         verified=verified,
-        parameters=parameters.as_dict(),
+        parameters=dict(parameters),
         began_s=run.began_s,
     )
 
@@ -147,10 +147,10 @@ def verdict(what: str, expected: int, run: FioRun, text: str) -> tuple[Verified,
 
 def _job(parameters: Parameters, **options: str) -> dict[str, str]:
     """A job with the block size, the queue depth and the rate that are wanted."""
-    rate = parameters.get('rate_iops')
+    rate = parameters['rate_iops']
     return {
-        'bs': str(parameters.get('block_size_bytes')),
-        'iodepth': str(parameters.get('iodepth')),
+        'bs': str(parameters['block_size_bytes']),
+        'iodepth': str(parameters['iodepth']),
         **({'rate_iops': str(rate)} if rate else {}),
         **options,
     }
@@ -162,7 +162,7 @@ _CHECKED = {'verify': 'crc32c', 'verify_fatal': '1'}
 def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     """Random writes, each block at most once, then every written block is read and checked."""
     fio = _on_an_empty_image(cluster, 'qa-randwrite', parameters)
-    size = str(parameters.get('size_bytes'))
+    size = str(parameters['size_bytes'])
     job = _job(parameters, rw='randwrite', size=size, **_CHECKED)
     with cluster.progress.step(f'random writes for {seconds:g} s'):
         timed = {'do_verify': '0', 'runtime': f'{seconds:g}'}
@@ -178,7 +178,7 @@ def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Workl
 def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     """Repeated sequential writes over the image, then the data is verified."""
     fio = _on_an_empty_image(cluster, 'qa-seqwrite', parameters)
-    block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
+    block, size = parameters['block_size_bytes'], parameters['size_bytes']
     job = _job(parameters, **_CHECKED)
     with cluster.progress.step(f'sequential writes for {seconds:g} s'):
         timed = {'time_based': '1', 'runtime': f'{seconds:g}', 'do_verify': '0'}
@@ -199,7 +199,7 @@ def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
 def _on_an_empty_image(cluster: Cluster, image: str, parameters: Parameters) -> Fio:
     prepare(cluster)
     with cluster.progress.step('make an empty image'):
-        new_image(cluster, image, parameters.get('size_bytes'))
+        new_image(cluster, image, parameters['size_bytes'])
     return Fio(cluster, image)
 
 
@@ -234,7 +234,7 @@ def randrw(cluster: Cluster, seconds: float, parameters: Parameters) -> Workload
     """
     fio, _ = _on_a_full_image(cluster, 'qa-randrw', parameters)
     with cluster.progress.step(f'random reads and writes for {seconds:g} s'):
-        share = str(parameters.get('read_percent'))
+        share = str(parameters['read_percent'])
         job = _timed(parameters, seconds, rw='randrw', rwmixread=share)
         (reads, writes), text = fio.run_both('randrw', job, limit_s(seconds=seconds))
     both = reads.ops + writes.ops
@@ -250,7 +250,7 @@ def randrw(cluster: Cluster, seconds: float, parameters: Parameters) -> Workload
 
 
 def _timed(parameters: Parameters, seconds: float, **options: str) -> dict[str, str]:
-    size = str(parameters.get('size_bytes'))
+    size = str(parameters['size_bytes'])
     return _job(parameters, time_based='1', runtime=f'{seconds:g}', size=size, **options)
 
 
@@ -260,7 +260,7 @@ def _on_a_full_image(
     """An image with checkable blocks, filled unless a run before has done it; how to check them."""
     prepare(cluster)
     fio, name = Fio(cluster, image), f'{POOL}/{image}'
-    size, block = parameters.get('size_bytes'), parameters.get('block_size_bytes')
+    size, block = parameters['size_bytes'], parameters['block_size_bytes']
     verify, wanted = {**_CHECKED, 'verify_interval': str(block)}, f'{size}/{block}'
     known = cluster.client.run('rbd', 'image-meta', 'get', name, FILLED, check=False)
     if known.returncode == 0 and known.stdout.strip() == wanted:
