@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
+from shared_cluster import new_cluster
 
 from cluster_reports import (
     pytest_configure,
-    pytest_runtest_call,
     pytest_runtest_makereport,
-    pytest_runtest_setup,
-    pytest_runtest_teardown,
     pytest_sessionfinish,
 )
 from dashboard_client import User, make_users
@@ -28,10 +25,7 @@ from visitor import TIMEOUT_MS, Visitor
 __all__ = [
     'pytest_addoption',
     'pytest_configure',
-    'pytest_runtest_call',
     'pytest_runtest_makereport',
-    'pytest_runtest_setup',
-    'pytest_runtest_teardown',
     'pytest_sessionfinish',
     'release',
 ]
@@ -53,14 +47,9 @@ def bundle() -> None:
 
 @pytest.fixture(scope='session')
 def cluster(release: str, bundle: None) -> Iterator[Cluster]:
-    directory = tempfile.mkdtemp(prefix='tuner-tab-')
     spec = ClusterSpec(release=release, osds=3, dashboard=True, osd_conf=DEFAULT_MEMORY)
-    with Cluster.up(spec, directory, Progress()) as made:
-        # Rollouts wait for reports and samples
-        made.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
-        for name, value in {'sample_interval': '2', 'soak_max': '0'}.items():
-            made.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
-        yield made
+    with new_cluster(spec, often=True, soak_max='0') as client:
+        yield client.cluster
 
 
 @pytest.fixture(scope='session')

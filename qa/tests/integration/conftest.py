@@ -4,10 +4,7 @@ from shared_cluster import cluster, shared_cluster, tuner
 
 from cluster_reports import (
     pytest_configure,
-    pytest_runtest_call,
     pytest_runtest_makereport,
-    pytest_runtest_setup,
-    pytest_runtest_teardown,
     pytest_sessionfinish,
 )
 from fault_clusters import (
@@ -24,10 +21,7 @@ __all__ = [
     'pytest_collection_modifyitems',
     'pytest_configure',
     'pytest_keyboard_interrupt',
-    'pytest_runtest_call',
     'pytest_runtest_makereport',
-    'pytest_runtest_setup',
-    'pytest_runtest_teardown',
     'pytest_sessionfinish',
     'scenario',
     'shared_cluster',
