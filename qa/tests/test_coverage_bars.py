@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import coverage_bars
-from coverage_bars import BARS, Bar, Reached, table
+from coverage_bars import BARS, Bar
 from rocksdb_tuner.tests.test_layers import IMPORTS, PACKAGE
 
 
@@ -60,14 +60,6 @@ def test_coverage_below_its_bar_fails_with_a_message(
     printed = capsys.readouterr().out
     assert ('below its bar' in printed, bar.what in printed) == (fails, True)
     assert ('options/a.py: lines 3-4' in printed) == (fails and bar.what == 'options')
-
-
-def test_one_missing_branch_of_many_is_not_rounded_to_100_percent() -> None:
-    """A percentage is never rounded up."""
-    one = Reached(90_000, 10_000, 90_000, 9_999, ())
-    row = list(table([(Bar('x', 100, ('x/*',)), one)]))[1]
-    assert '99.99%' in row
-    assert 'below' in row
 
 
 def test_each_path_of_a_bar_exists() -> None:

@@ -11,7 +11,6 @@ import cherrypy
 import pytest
 from dashboard import mgr
 from dashboard.controllers import _rocksdb_tuner_tab as tab
-from dashboard.controllers._rocksdb_tuner import RocksDBTunerStatus
 
 import answers
 
@@ -96,18 +95,6 @@ def test_script_is_last_in_the_body_and_the_length_is_correct(status: object) ->
 @pytest.mark.parametrize('status', [304, '404 Not Found', '500 Internal Server Error'])
 def test_answer_that_is_not_the_page_is_unchanged(status: object) -> None:
     assert finished(status)['body'] == PAGE
-
-
-def test_non_html_is_unchanged() -> None:
-    assert finished(200, b'{}')['body'] == b'{}'
-
-
-def test_read_only_user_cannot_change_the_status() -> None:
-    """As with each POST of the API: it needs the permission to update."""
-    unplaced: Any = tab.RocksDBTunerTabPlace.unplaced
-    assert (unplaced.method, unplaced.permission) == ('POST', 'update')
-    status: Any = RocksDBTunerStatus.status
-    assert (status.method, status.permission) == ('GET', 'read')
 
 
 def test_types_of_the_tab_match_the_answers() -> None:

@@ -61,13 +61,6 @@ def scrubbed(cluster: Doubles) -> integrity.DeepScrub:
     return integrity.deep_scrub(cast('Cluster', cluster))
 
 
-def test_only_remaining_placement_groups_are_queried_again() -> None:
-    cluster = Doubles({'1.1': 2})
-    assert scrubbed(cluster) == integrity.DeepScrub(3, ())
-    assert sorted(cluster.asked) == ['1.0', '1.1', '1.1', '1.1', '2.0']
-    assert cluster.options == {}, 'the scrub settings are restored'
-
-
 def test_damaged_placement_group_is_named() -> None:
     found = scrubbed(Doubles({}, broken='2.0')).inconsistent
     assert found == ('2.0 active+clean+inconsistent, 1 scrub errors', 'PG_DAMAGED')
