@@ -99,8 +99,8 @@ $(TOX):
 # Random seeds are fixed here, so that a gate does not fail for unrelated changes, and numbers are
 # small. "make chaos", "make fuzz", "make oracle" and "make mutation-sample" use new seeds and more.
 check: export ROCKSDB_TUNER_CHAOS_SEED ?= check
-check: export ROCKSDB_TUNER_CHAOS_SCHEDULES ?= 1000
-check: export ROCKSDB_TUNER_CHAOS_EXPERIMENTS ?= 200
+check: export ROCKSDB_TUNER_CHAOS_SCHEDULES ?= 600
+check: export ROCKSDB_TUNER_CHAOS_EXPERIMENTS ?= 120
 check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_FUZZ_SECONDS ?= 30
 check: export ROCKSDB_TUNER_MUTATION_SEED ?= 1
@@ -111,7 +111,7 @@ check: $(TOX)
 	qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
 	{ nice -n 5 $(TOX) run-parallel --parallel 2 --parallel-no-spinner -e py3,mypy,doc,harness && \
 	  /usr/bin/python3 qa/coverage_bars.py && \
-	  nice -n 19 $(TOX) run-parallel --parallel 2 --parallel-no-spinner -e beside,pages; } \
+	  nice -n 19 $(TOX) run-parallel --parallel 2 --parallel-no-spinner -e chaos,beside,pages; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
 	$(TOX) run-parallel --parallel 3 --parallel-no-spinner -e rollouts,integration,dashboard,smoke; \
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
