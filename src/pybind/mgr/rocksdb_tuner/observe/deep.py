@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Mapping, NamedTuple, Optional, TypeVar
 
 from ..notes import Amount, Named
-from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats, parse_memtable_time
+from .kv_stats import KvStats, KvStatsUnavailableError, Timed, parse_kv_stats
 
 #: The command (`ceph tell osd.N ...`) for statistics, and the second one, for OSDs that have some.
 KV_STATS_COMMAND = 'dump_objectstore_kv_stats'
@@ -52,27 +52,6 @@ class KvAnswer(NamedTuple):
     stats: KvStats
 
 
-class MemtableTime(NamedTuple):
-    """Time spent on memtable inserts, and the number of writes."""
-
-    total_s: float
-    writes: int
-
-
-class Answers(NamedTuple):
-    """The last two answers of one process with their memtable times, oldest first."""
-
-    kv: tuple[KvAnswer, ...] = ()
-    memtable: tuple[MemtableTime, ...] = ()
-
-
-class CompactionRate(NamedTuple):
-    """Compaction writes without flushes, measured by RocksDB."""
-
-    bytes_per_s: float
-    window_s: float
-
-
 class RocksdbTimes(NamedTuple):
     """Timings of RocksDB between two answers; None: unknown."""
 
@@ -86,42 +65,28 @@ class RocksdbTimes(NamedTuple):
     memtable_insert_ms: Optional[float]
     cache_hits: Optional[int] = None
     cache_misses: Optional[int] = None
+    #: Compaction writes without flushes.
+    compaction_bytes_per_s: Optional[float] = None
 
 
-def compaction_of(answers: Answers, now_s: float) -> Optional[CompactionRate]:
-    """The newest rate; None if there is none or it is stale."""
-    if not _are_new(answers, now_s):
+def times_of(answers: Sequence[KvAnswer], now_s: float) -> Optional[RocksdbTimes]:
+    """Between the last two answers of one process; None without two, or if they are stale."""
+    if len(answers) < 2 or now_s - answers[-1].time_s > 2 * OSD_SPACING_S:
         return None
-    before, after = answers.kv
-    written = _grown(before.stats.compact_write_bytes, after.stats.compact_write_bytes)
-    window_s = after.time_s - before.time_s
-    return None if written is None else CompactionRate(written / window_s, window_s)
-
-
-def times_of(answers: Answers, now_s: float) -> Optional[RocksdbTimes]:
-    """The newest timings; None if there are none or they are stale."""
-    if not _are_new(answers, now_s):
-        return None
-    (before_s, before), (after_s, after) = answers.kv
+    (before_s, before), (after_s, after) = answers[-2:]
     window_s = after_s - before_s
     stalled = _grown(before.stall_micros, after.stall_micros)
-    (old_micros, old_syncs), (micros, syncs) = (
-        stats.wal_sync or (None, None) for stats in (before, after)
-    )
-    inserts = answers.memtable if len(answers.memtable) > 1 else ((None, None), (None, None))
+    compacted = _grown(before.compact_write_bytes, after.compact_write_bytes)
     return RocksdbTimes(
         window_s,
         # Several writers can stall at the same time.
         None if stalled is None else min(1.0, stalled / 1e6 / window_s),
-        _mean(_grown(old_micros, micros), _grown(old_syncs, syncs), 1e-3),
-        _mean(_grown(inserts[0][0], inserts[1][0]), _grown(inserts[0][1], inserts[1][1]), 1e3),
+        _mean(before.wal_sync, after.wal_sync, 1e-3),
+        _mean(before.memtable_insert, after.memtable_insert, 1e3),
         _grown(before.cache_hits, after.cache_hits),
         _grown(before.cache_misses, after.cache_misses),
+        None if compacted is None else compacted / window_s,
     )
-
-
-def _are_new(answers: Answers, now_s: float) -> bool:
-    return len(answers.kv) > 1 and now_s - answers.kv[-1].time_s <= 2 * OSD_SPACING_S
 
 
 def _grown(before: Optional[_Number], after: Optional[_Number]) -> Optional[_Number]:
@@ -129,7 +94,10 @@ def _grown(before: Optional[_Number], after: Optional[_Number]) -> Optional[_Num
     return None if before is None or after is None or after < before else after - before
 
 
-def _mean(total: Optional[float], number: Optional[int], factor: float) -> Optional[float]:
+def _mean(before: Optional[Timed], after: Optional[Timed], factor: float) -> Optional[float]:
+    if before is None or after is None:
+        return None
+    total, number = _grown(before[0], after[0]), _grown(before[1], after[1])
     return total * factor / number if total is not None and number else None
 
 
@@ -140,7 +108,8 @@ class Asked(NamedTuple):
     asked_s: float = -math.inf
     #: Why the last answer had no statistics.
     unavailable: Optional[str] = None
-    answers: Answers = Answers()
+    #: The last two, oldest first.
+    answers: tuple[KvAnswer, ...] = ()
     files_asked_s: Optional[float] = None
     #: Whether its RocksDB is sharded into column families; None: no answer, or an unusable one.
     sharded: Optional[bool] = None
@@ -185,26 +154,21 @@ class OsdAnswers:
         self._update(Request(osd_id, nonce), asked_s=now_s, unavailable=None)
         return (Request(osd_id, nonce),)
 
-    def accept_statistics(self, request: Request, text: str, now_s: float) -> None:
-        """Process an answer of any content."""
+    def accept_statistics(
+        self, request: Request, text: str, now_s: float, perf_dump: str = ''
+    ) -> None:
+        """Process an answer of any content, with the RocksDB perf counters of the OSD.
+
+        An OSD without statistics is asked again much later.
+        """
         try:
-            answer = KvAnswer(now_s, parse_kv_stats(text))
+            answer = KvAnswer(now_s, parse_kv_stats(text, perf_dump))
         except KvStatsUnavailableError as error:
-            self.fail_statistics(request, str(error), now_s)
+            self._update(request, asked_s=now_s, unavailable=str(error), answers=())
             return
-        answers = self._answers(request)
-        before = tuple(a for a in answers.kv[-1:] if a.time_s < now_s)
-        self._update(request, answers=answers._replace(kv=(*before, answer)))
-
-    def accept_perf_dump(self, request: Request, text: str) -> None:
-        """Process the RocksDB perf counters of an OSD with statistics."""
-        answers, counted = self._answers(request), parse_memtable_time(text)
-        memtable = () if counted is None else (*answers.memtable[-1:], MemtableTime(*counted))
-        self._update(request, answers=answers._replace(memtable=memtable))
-
-    def fail_statistics(self, request: Request, reason: str, now_s: float) -> None:
-        """The OSD has none, or the command failed: retry it much later."""
-        self._update(request, asked_s=now_s, unavailable=reason, answers=Answers())
+        asked = self.of(*request) or Asked(request.nonce)
+        before = tuple(a for a in asked.answers[-1:] if a.time_s < now_s)
+        self._update(request, answers=(*before, answer))
 
     def next_files(
         self, up_osds: Iterable[Request], now_s: float, able: Callable[[int], bool] = lambda _: True
@@ -227,10 +191,6 @@ class OsdAnswers:
     def accept_files(self, request: Request, text: str, now_s: float) -> None:
         """Process an answer of any content; an empty one of an OSD that did not answer."""
         self._update(request, files_asked_s=now_s, sharded=is_sharded(text))
-
-    def _answers(self, request: Request) -> Answers:
-        asked = self.of(*request)
-        return asked.answers if asked else Answers()
 
     def _update(self, request: Request, **changes: Any) -> None:
         asked = self.of(*request) or Asked(request.nonce)

@@ -15,24 +15,20 @@ Slow operations of OSDs are read for the few OSDs under comparison or with an al
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Optional, Protocol
+from typing import Annotated, Any, NamedTuple, Optional
 
 from ..knowledge import loader
-from ..mgr.protocols import ClusterReader, CounterReader
+from ..mgr.protocols import Cluster, CounterReader
 from ..notes import Amount, Count, Unbounded
-from .sample import DETAILED, LATENCIES, SAME_REPORT_S, DetailSample, Sample
+from .sample import DetailSample
 from .window import MAX_GAP_S, MIN_WINDOW_S, Latency, differences
 
 #: All OSDs have had their turn after this many rounds; a full sample is one or two of them.
 ROUNDS = 4
 #: Minimum per round, for small clusters.
 LEAST_PER_ROUND = 2
-
-#: Below this no part of a write is worth reporting as its bottleneck.
-MIN_CLIENT_OP_MS = 0.05
 
 
 @dataclass(frozen=True)
@@ -46,18 +42,8 @@ class LatencyPart:
     share: Annotated[Optional[Amount], 'Share of the whole write; null: unknown.'] = None
 
 
-@dataclass(frozen=True)
-class Bottleneck:
-    """The largest known part."""
-
-    part: Annotated[str, 'Name of the part.']
-    ms: Annotated[Amount, 'Mean in milliseconds.']
-    share: Annotated[Optional[Amount], 'Share of the whole write, 0..1.']
-    statement: Annotated[str, 'Interpretation, as a sentence.']
-
-
 def _parts() -> Any:
-    """Each part with the one that contains it, its field, its source and its meaning."""
+    """Each part with the one that contains it, its field and its source."""
     return loader.load('workload')['write_parts']
 
 
@@ -129,58 +115,6 @@ class WriteLatency(NamedTuple):
             for part, ms in times
         )
 
-    @property
-    def bottleneck(
-        self,
-    ) -> Annotated[
-        Optional[Bottleneck],
-        'The part with the highest latency; null without writes or with too little data.',
-    ]:
-        """The largest known part."""
-        if self.client_op_ms is None or self.client_op_ms < MIN_CLIENT_OP_MS:
-            return None
-        if self.bluestore_ms is None:
-            return None
-        known = {p.part: p.ms for p in self.parts if p.ms is not None and math.isfinite(p.ms)}
-        throttle_ms = known.get('throttle', 0.0)
-        if 'prepare' in known:
-            # Preparation without the throttle.
-            known['prepare'] = max(0.0, known['prepare'] - throttle_ms)
-        if 'kv-queue' in known:
-            # Queue and round are known per transaction, so the sum of both is redundant.
-            known.pop('kv', None)
-            if self.kv_round_ms is not None:
-                known.update(_round_of_a_write(self.kv_round_ms, self))
-        else:
-            known.pop('kv-flush', None)
-            known.pop('kv-commit', None)
-        texts = {p['part']: p['meaning'] for p in _parts() if 'meaning' in p and p['part'] in known}
-        if not texts:
-            return None
-        part = max(texts, key=lambda name: known[name])
-        share = min(1.0, known[part] / self.client_op_ms)
-        return Bottleneck(part, known[part], share, texts[part] + _more(part, self))
-
-
-def _round_of_a_write(round_ms: float, latency: WriteLatency) -> dict[str, float]:
-    """A write's round, split into flush and commit like the average round."""
-    flush_ms, commit_ms = latency.kv_flush_ms, latency.kv_commit_ms
-    if flush_ms is None or commit_ms is None or flush_ms + commit_ms <= 0:
-        return {'kv-commit': round_ms}
-    share = flush_ms / (flush_ms + commit_ms)
-    return {'kv-flush': round_ms * share, 'kv-commit': round_ms * (1 - share)}
-
-
-def _more(part: str, latency: WriteLatency) -> str:
-    """What is known of a part beside its meaning."""
-    if part == 'kv-commit' and latency.wal_sync_ms is not None and latency.kv_commit_ms:
-        of_it = min(1.0, latency.wal_sync_ms / latency.kv_commit_ms)
-        return f' ({of_it:.0%} of a commit is the sync of the WAL)'
-    if part == 'kv' and latency.kv_flush_ms is not None and latency.kv_commit_ms:
-        larger = 'flush' if latency.kv_flush_ms > latency.kv_commit_ms else 'commit to RocksDB'
-        return f'; the larger part of a round is its {larger}'
-    return ''
-
 
 class Details(NamedTuple):
     """Details of one OSD between two detail samples; None: unknown."""
@@ -210,22 +144,6 @@ class Details(NamedTuple):
 _FIRST = DetailSample._fields.index('op_w_latency')
 _END = DetailSample._fields.index('onode_misses') + 1
 _COUNTERS = DetailSample._fields[_FIRST:_END]
-
-
-def take_details(reader: CounterReader, osd_id: int, names: Any, sample: Sample) -> DetailSample:
-    """Read the details of the report that ``sample`` was taken from."""
-    sent = {field: path for field, path in zip(DETAILED, names) if path}
-    found: dict[str, Any] = dict.fromkeys(DETAILED)
-    for field, point in zip(sent, reader.latest(osd_id, [*sent.values()])):
-        is_latency = field in LATENCIES
-        if (
-            point is not None
-            and abs(point.time_s - sample.time_s) <= SAME_REPORT_S
-            and is_latency is not (point.avgcount is None)
-        ):
-            found[field] = point[1:] if is_latency else point.value
-    shared = {f: getattr(sample, f) for f in DetailSample._fields if f not in DETAILED}
-    return DetailSample(**shared, **found)
 
 
 def details(before: Optional[DetailSample], after: DetailSample) -> Details:
@@ -317,11 +235,7 @@ class SlowEvents(NamedTuple):
     slow_commits: Optional[int] = None
 
 
-class SlowEventReader(ClusterReader, CounterReader, Protocol):
-    """The source of slow events."""
-
-
-def read_slow_events(cluster: SlowEventReader, osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
+def read_slow_events(cluster: Cluster, osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
     slow_ops = cluster.slow_ops()
     points = {n: cluster.latest(n, (SLOW_COMMITS,))[0] for n in osd_ids}
     return {

@@ -23,6 +23,7 @@ from typing import Annotated, Any, Optional
 from ..notes import Amount, Count
 
 _TICKER = re.compile(r'(rocksdb\.[a-z0-9.]+) COUNT : (\d{1,20})\s*')
+_COMPACTED = 'rocksdb.compact.write.bytes'
 _WAL_SYNC = re.compile(
     r'rocksdb\.wal\.file\.sync\.micros P50 : .* COUNT : (\d{1,20}) SUM : (\d{1,20})\s*'
 )
@@ -31,6 +32,10 @@ _DECODER = json.JSONDecoder(object_pairs_hook=list)
 
 class KvStatsUnavailableError(Exception):
     """The OSD has no such statistics, or its output is invalid; see the message."""
+
+
+#: Total time, and number of events.
+Timed = tuple[float, int]
 
 
 @dataclass(frozen=True)
@@ -55,15 +60,14 @@ class KvStats:
     wal_sync: Optional[tuple[int, int]] = None
     cache_hits: Optional[int] = None
     cache_misses: Optional[int] = None
+    #: Inserts into memtables: total seconds, and count.
+    memtable_insert: Optional[Timed] = None
 
 
-def parse_memtable_time(text: str) -> Optional[tuple[float, int]]:
-    """(seconds, writes) of memtable inserts, from `perf dump rocksdb`.
-
-    None if the OSD started without `rocksdb_perf`.
-    """
+def _memtable_insert(perf_dump: str) -> Optional[Timed]:
+    """From `perf dump rocksdb`; None if the OSD started without `rocksdb_perf`."""
     try:
-        time = json.loads(text)['rocksdb']['rocksdb_write_memtable_time']
+        time = json.loads(perf_dump)['rocksdb']['rocksdb_write_memtable_time']
         total_s, writes = float(time['sum']), int(time['avgcount'])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -72,14 +76,10 @@ def parse_memtable_time(text: str) -> Optional[tuple[float, int]]:
 
 def offers_statistics(text: str) -> bool:
     """Whether an answer has any of them."""
-    try:
-        parse_kv_stats(text)
-    except KvStatsUnavailableError:
-        return False
-    return True
+    return _COMPACTED in text
 
 
-def parse_kv_stats(text: str) -> KvStats:
+def parse_kv_stats(text: str, perf_dump: str = '') -> KvStats:
     """Raises KvStatsUnavailableError if the text has no compaction tickers."""
     if not text.strip():
         raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is disabled')
@@ -93,20 +93,21 @@ def parse_kv_stats(text: str) -> KvStats:
             counts[ticker[1]] = int(ticker[2])
         elif histogram and wal_sync is None:
             wal_sync = int(histogram[2]), int(histogram[1])
-    if 'rocksdb.compact.write.bytes' not in counts:
+    if _COMPACTED not in counts:
         raise KvStatsUnavailableError(
             'the answer has no tickers: rocksdb_perf and rocksdb_collect_extended_stats must be '
             'enabled when the OSD starts'
         )
     return KvStats(
         compact_read_bytes=counts.get('rocksdb.compact.read.bytes'),
-        compact_write_bytes=counts.get('rocksdb.compact.write.bytes'),
+        compact_write_bytes=counts.get(_COMPACTED),
         flush_write_bytes=counts.get('rocksdb.flush.write.bytes'),
         wal_bytes=counts.get('rocksdb.wal.bytes'),
         stall_micros=counts.get('rocksdb.stall.micros'),
         wal_sync=wal_sync,
         cache_hits=counts.get('rocksdb.block.cache.hit'),
         cache_misses=counts.get('rocksdb.block.cache.miss'),
+        memtable_insert=_memtable_insert(perf_dump),
     )
 
 

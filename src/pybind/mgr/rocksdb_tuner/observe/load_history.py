@@ -150,10 +150,6 @@ class KeptWork:
     #: As many as there are intervals.
     by_osd: Mapping[int, tuple[Work, ...]]
 
-    @property
-    def span_s(self) -> float:
-        return self.times_s[-1] - self.times_s[0] if self.times_s else 0.0
-
 
 class WorkHistory:
     """The histories of all OSDs; one thread writes, any thread may read."""

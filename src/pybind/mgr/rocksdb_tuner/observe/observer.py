@@ -8,10 +8,18 @@ from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
-from .deep import Answers, Asked, OsdAnswers, Request, compaction_of
-from .details import Details, choose, details, take_details
+from .deep import Asked, KvAnswer, OsdAnswers, Request, times_of
+from .details import Details, choose, details
 from .report_interval import DEFAULT, ReportInterval
-from .sample import DetailSample, Sample, by_any_name, details_for, names_for, take_sample
+from .sample import (
+    DetailSample,
+    Sample,
+    by_any_name,
+    details_for,
+    names_for,
+    take_details,
+    take_sample,
+)
 from .signals import Signals, keeps_pace, progress_of, signals, steady_report_s
 from .trend import SPACING_S, Forecast, GrowthHistory, GrowthPoints
 from .window import Anchor, OsdHistory
@@ -27,7 +35,7 @@ class Evidence(NamedTuple):
     samples: tuple[Sample, ...]
     anchors: tuple[Anchor, ...]
     details: tuple[DetailSample, ...]
-    deep: Answers
+    deep: tuple[KvAnswer, ...]
 
 
 class _Watched(NamedTuple):
@@ -63,7 +71,7 @@ class Kept(NamedTuple):
             recent if len(recent) < 2 else (recent[0], recent[-1]),
             anchors,
             tuple(map(_unpacked, watched.detail_samples)),
-            asked.answers if asked and asked.nonce == watched.nonce else Answers(),
+            asked.answers if asked and asked.nonce == watched.nonce else (),
         )
 
     def sharded(self, osd: OsdInfo) -> Optional[bool]:
@@ -213,8 +221,8 @@ class Observer:
     def _measure(self, osd: OsdInfo, watched: _Watched, now_s: float) -> Signals:
         osd_id = osd.osd_id
         asked = self.answers.of(osd_id, watched.nonce)
-        compaction = compaction_of(asked.answers, now_s) if asked else None
-        found = signals(osd, watched.history, compaction)
+        times = times_of(asked.answers, now_s) if asked else None
+        found = signals(osd, watched.history, times)
         used, total, slow = found.db_used_bytes, found.db_total_bytes, found.slow_used_bytes
         if osd.dedicated_db and used is not None and total and slow is not None:
             growth = self._growth.get(osd_id) or GrowthHistory()

@@ -154,48 +154,52 @@ LATENCIES = frozenset(
     for name, hint in get_type_hints(record).items()
     if hint == Pair
 )
-#: Where a counter stands in a `Sample`, and whether it is a latency.
-_PLACE = {field: (place, field in LATENCIES) for place, field in enumerate(Sample._fields)}
-_OP_W, _OP_W_LATENCY = _PLACE['op_w'][0], _PLACE['op_w_latency'][0]
 #: An OSD counts each operation as one of three kinds, with its bytes and latency, and in
 #: ALL_OPERATIONS (`PrimaryLogPG::log_op_stats` in all releases). So the number of writes is the
 #: count of their latency, and if ALL_OPERATIONS did not change, no kind did.
 _OF_WRITES = ('op_w_latency', 'op_w_in_bytes')
 _OF_OTHERS = ('op_r', 'op_r_out_bytes', 'op_rw', 'op_rw_in_bytes')
-_OF_OPERATIONS = (*_OF_WRITES, *_OF_OTHERS, 'op_w')
+_KINDS = slice(Sample._fields.index('op_w'), Sample._fields.index('op_rw_in_bytes') + 1)
 #: The kv_sync thread counts the flush of each round beside the round itself, and nothing else
 #: writes to the WAL (`BlueStore::_kv_sync_thread` in all releases): without a round both are as
 #: they were.
 _OF_ROUNDS = ('kv_flush', 'bytes_written_wal')
+#: Sizes of devices do not change while the process runs.
+_SIZES = ('db_total_bytes', 'wal_total_bytes', 'slow_total_bytes')
+#: BlueFS reports 0 for a missing device, by the size of that device.
+_OF_MISSING = {
+    'wal_used_bytes': 'wal_total_bytes',
+    'slow_used_bytes': 'slow_total_bytes',
+    'bytes_written_slow': 'slow_total_bytes',
+}
+_UNKNOWN = Sample(0.0, 0, *(None for _ in _SAMPLED))
 
 _Fields = tuple[str, ...]
 _Points = dict[str, Optional[CounterPoint]]
 
 
 @lru_cache(maxsize=64)
-def _always_read(*, db: bool, wal: Optional[bool], slow: Optional[bool]) -> _Fields:
-    """The counters that no other one tells to be unchanged.
-
-    Device sizes do not change while the process runs, nor do the used bytes of a missing device,
-    for which BlueFS reports 0; without a slow device nothing is written to it. ``db``: whether the
-    size of the DB device is known. ``wal`` and ``slow``: whether there is such a device, None if
-    not all its counters are known.
-    """
-    settled = {
-        'db_total_bytes': db,
-        'wal_total_bytes': wal is not None,
-        'wal_used_bytes': wal is False,
-        'slow_total_bytes': slow is not None,
-        'slow_used_bytes': slow is False,
-        'bytes_written_slow': slow is False,
-        **dict.fromkeys((*_OF_OPERATIONS, *_OF_ROUNDS), True),
-    }
-    return tuple(field for field in _SAMPLED if not settled.get(field))
+def _always_read(settled: _Fields) -> _Fields:
+    """The counters that no other one tells to be unchanged."""
+    told = {*settled, *Sample._fields[_KINDS], *_OF_ROUNDS}
+    return tuple(field for field in _SAMPLED if field not in told)
 
 
 @lru_cache(maxsize=256)
 def _paths(names: Any, fields: _Fields) -> tuple[str, ...]:
     return tuple(getattr(names, field) for field in fields)
+
+
+def _value(field: str, point: Optional[CounterPoint], time_s: float) -> Any:
+    """What the report of this time has; None for a counter of another kind with the same name."""
+    is_latency = field in LATENCIES
+    if (
+        point is None
+        or abs(point.time_s - time_s) > SAME_REPORT_S
+        or is_latency is (point.avgcount is None)
+    ):
+        return None
+    return point[1:] if is_latency else point.value
 
 
 def take_sample(
@@ -215,10 +219,9 @@ def take_sample(
     earlier sample of the same process.
     """
     if known is None or known.nonce != nonce:
-        values: list[object] = [None] * len(Sample._fields)
+        known = _UNKNOWN
         found = dict(zip(_SAMPLED, reader.latest(osd_id, names)))
     else:
-        values = list(known)
         found = _read_changed(reader, osd_id, names, known)
     times = [point.time_s for point in found.values() if point is not None]
     # Usually all counters are from one report, with one timestamp.
@@ -226,54 +229,47 @@ def take_sample(
         # A report arrived during the read: start over.
         found = dict(zip(_SAMPLED, reader.latest(osd_id, names)))
         times = [point.time_s for point in found.values() if point is not None]
-    if not times:
+    time_s = max(times, default=0.0)
+    if not times or time_s <= not_before_s or now_s - time_s > reports.stale_s:
         return None
-    time_s = max(times)
-    if time_s <= not_before_s or now_s - time_s > reports.stale_s:
-        return None
-    values[:2] = time_s, nonce
-    for field, point in found.items():
-        place, is_latency = _PLACE[field]
-        # A counter of an unexpected kind is a different counter of the same name.
-        if (
-            point is None
-            or point.time_s < time_s - SAME_REPORT_S
-            or is_latency is (point.avgcount is None)
-        ):
-            values[place] = None
-        else:
-            values[place] = point[1:] if is_latency else point.value
-    if 'op_w_latency' in found and 'op_w' not in found:
-        latency = values[_OP_W_LATENCY]
-        values[_OP_W] = latency[1] if isinstance(latency, tuple) else None
-    return Sample._make(values)  # by the order of the fields
+    values = {field: _value(field, point, time_s) for field, point in found.items()}
+    if 'op_w_latency' in values and 'op_w' not in values:
+        latency = values['op_w_latency']
+        values['op_w'] = None if latency is None else latency[1]
+    return known._replace(time_s=time_s, nonce=nonce, **values)
+
+
+def take_details(reader: CounterReader, osd_id: int, names: Any, sample: Sample) -> DetailSample:
+    """Read the details of the report that ``sample`` was taken from."""
+    sent = {field: path for field, path in zip(DETAILED, names) if path}
+    shared = {f: getattr(sample, f) for f in DetailSample._fields if f not in DETAILED}
+    points = dict(zip(sent, reader.latest(osd_id, [*sent.values()])))
+    found = {field: _value(field, points.get(field), sample.time_s) for field in DETAILED}
+    return DetailSample(**shared, **found)
 
 
 def _read_changed(reader: CounterReader, osd_id: int, names: Any, known: Sample) -> _Points:
     """The counters that may have changed: reading dominates a sample's cost."""
-    wal, slow = known.wal_total_bytes, known.slow_total_bytes
-    wal_known = wal is not None and known.wal_used_bytes is not None
-    slow_known = None not in (slow, known.slow_used_bytes, known.bytes_written_slow)
     found: _Points = {}
 
     def read(fields: _Fields) -> None:
         found.update(zip(fields, reader.latest(osd_id, _paths(names, fields))))
 
     done: Any = reader.latest(osd_id, (ALL_OPERATIONS,))[0]
-    read(
-        _always_read(
-            db=known.db_total_bytes is not None,
-            wal=wal != 0 if wal_known else None,
-            slow=slow != 0 if slow_known else None,
-        )
+    sizes = [field for field in _SIZES if getattr(known, field) is not None]
+    missing = (
+        field
+        for field, size in _OF_MISSING.items()
+        if getattr(known, size) == 0 and getattr(known, field) is not None
     )
+    read(_always_read((*sizes, *missing)))
     kv_sync: Any = found['kv_sync']
     # Only counters of one report can be compared.
     alike = done and done.avgcount is None and kv_sync and kv_sync.time_s == done.time_s
     rounds_known = alike and None not in (known.kv_flush, known.bytes_written_wal)
     if not rounds_known or kv_sync[1:] != known.kv_sync:
         read(_OF_ROUNDS)
-    kinds: tuple[Any, ...] = known[_OP_W : _OP_W + len(_OF_OPERATIONS)]
+    kinds: Any = known[_KINDS]
     others = kinds[3] + kinds[5] if alike and None not in kinds else None
     if others is None or done.value != others + known.op_w:
         read(_OF_WRITES)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, Optional
 from ..mgr.protocols import CounterReader
 from ..mgr.records import OsdInfo
 from ..notes import Among, Amount, Count
-from .deep import CompactionRate
+from .deep import RocksdbTimes
 from .report_interval import DEFAULT, ReportInterval
 from .sample import ALL_OPERATIONS, Sample
 from .window import OsdHistory, Window, WrittenBytes
@@ -117,8 +117,8 @@ MIN_SST_BYTES = 64 * 1024 * 1024
 _NO_WINDOW = Window(0.0, *(None for _ in Window._fields[1:]))
 
 
-def signals(osd: OsdInfo, history: OsdHistory, compaction: Optional[CompactionRate]) -> Signals:
-    """Signals of ``osd``; ``compaction``: RocksDB's own figure if available."""
+def signals(osd: OsdInfo, history: OsdHistory, times: Optional[RocksdbTimes]) -> Signals:
+    """Signals of ``osd``; ``times``: RocksDB's own statistics, if available."""
     newest = history.newest
     if newest is None:
         return Signals(osd_id=osd.osd_id)
@@ -129,7 +129,7 @@ def signals(osd: OsdInfo, history: OsdHistory, compaction: Optional[CompactionRa
     written = history.written()
     shared = None if osd.dedicated_db is None else not osd.dedicated_db
     write_amp = _write_amplification(written)
-    rate, source, rate_window_s = _compaction(compaction, written)
+    rate, source, rate_window_s = _compaction(times, written)
     write_ops = None if op_w is None or op_rw is None else op_w + op_rw
     client_bytes = None if op_w_in is None or op_rw_in is None else op_w_in + op_rw_in
     # By position, in half the time of by name; the comments are checked by a test.
@@ -186,7 +186,7 @@ def _write_amplification(written: Optional[WrittenBytes]) -> Optional[float]:
 
 
 def _compaction(
-    measured: Optional[CompactionRate], written: Optional[WrittenBytes]
+    times: Optional[RocksdbTimes], written: Optional[WrittenBytes]
 ) -> tuple[Optional[float], Optional[str], Optional[float]]:
     """(bytes per second, "measured" or "estimated", window in seconds).
 
@@ -194,8 +194,8 @@ def _compaction(
     SST - WAL bytes is a lower bound for compaction. It is meaningless with fewer SST than WAL
     bytes, unless no SST was written at all.
     """
-    if measured is not None:
-        return measured.bytes_per_s, 'measured', measured.window_s
+    if times is not None and times.compaction_bytes_per_s is not None:
+        return times.compaction_bytes_per_s, 'measured', times.window_s
     if written is None:
         return None, None, None
     least_bytes = written.sst_bytes - written.wal_bytes

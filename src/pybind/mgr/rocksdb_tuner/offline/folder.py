@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional
 
@@ -20,11 +21,18 @@ from ..mgr.parse import (
 )
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, CounterPoint, OsdInfo, RunningOption
-from ..observe.deep import Answers, KvAnswer, MemtableTime, is_sharded
-from ..observe.details import SLOW_OP_ALERT, AlertingOsd, take_details
+from ..observe.deep import KvAnswer, is_sharded
+from ..observe.details import SLOW_OP_ALERT, AlertingOsd
 from ..observe.kv_stats import DeepStats, KvStatsUnavailableError, parse_deep_stats, parse_kv_stats
 from ..observe.observer import Evidence
-from ..observe.sample import DetailSample, by_any_name, details_for, names_for, take_sample
+from ..observe.sample import (
+    DetailSample,
+    by_any_name,
+    details_for,
+    names_for,
+    take_details,
+    take_sample,
+)
 from ..observe.window import OsdHistory
 from ..options.releases import known_releases
 from ..plan.records import ANNEX, OPTION
@@ -234,10 +242,20 @@ def _evidence(osd: OsdInfo, nonce: int, files: OsdFiles) -> Evidence:
             answers, unusable = [], str(error).rstrip('.')
     if unusable:
         files.problems.append(f"RocksDB's statistics of {{}} are unusable: {unusable}.")
-    points = (points.get(MEMTABLE_TIME) for _, points in dumps)
-    memtable = [MemtableTime(p.value / 1e9, p.avgcount) for p in points if p and p.avgcount]
-    deep = Answers(tuple(answers[-2:]), tuple(memtable[-2:]))
-    return Evidence(nonce, history.recent, history.anchors, tuple(details[-2:]), deep)
+    inserts = [
+        (point.value / 1e9, point.avgcount)
+        for _, points in dumps
+        if (point := points.get(MEMTABLE_TIME)) and point.avgcount
+    ]
+    # The newest of both belong together.
+    deep = [
+        answer._replace(stats=replace(answer.stats, memtable_insert=insert))
+        for answer, insert in zip_longest(reversed(answers[-2:]), reversed(inserts[-2:]))
+        if answer is not None
+    ]
+    return Evidence(
+        nonce, history.recent, history.anchors, tuple(details[-2:]), tuple(reversed(deep))
+    )
 
 
 def _observe(

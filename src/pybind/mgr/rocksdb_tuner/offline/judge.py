@@ -13,7 +13,7 @@ from ..collection.records import Collection, OsdCollection
 from ..deep.reader import OsdDeepStats
 from ..evaluate import conclude, snapshot_of
 from ..mgr.records import OsdInfo
-from ..observe.deep import compaction_of, times_of
+from ..observe.deep import times_of
 from ..observe.details import details
 from ..observe.kv_stats import DeepStats
 from ..observe.observer import Evidence
@@ -71,9 +71,9 @@ def judge(collection: Collection) -> Judgement:
 def _deep(osd_id: int, osd: OsdCollection) -> Optional[OsdDeepStats]:
     if osd.statistics is not None:
         return OsdDeepStats(osd_id, *osd.statistics)
-    if osd.evidence is None or not osd.evidence.deep.kv:
+    if osd.evidence is None or not osd.evidence.deep:
         return None
-    newest = osd.evidence.deep.kv[-1]
+    newest = osd.evidence.deep[-1]
     return OsdDeepStats(osd_id, newest.time_s, DeepStats(totals=newest.stats))
 
 
@@ -114,14 +114,13 @@ def _measured(facts: OsdFacts, evidence: Evidence, now_s: Optional[float]) -> Os
     osd, history = facts.info, OsdHistory(evidence.samples, evidence.anchors)
     if now_s is None:
         times_s = [sample.time_s for sample in evidence.samples]
-        now_s = max((*times_s, *(answer.time_s for answer in evidence.deep.kv)), default=0.0)
+        now_s = max((*times_s, *(answer.time_s for answer in evidence.deep)), default=0.0)
     before, after = (None, None, *evidence.details)[-2:]
+    times = times_of(evidence.deep, now_s)
     return facts._replace(
-        signals=signals(osd, history, compaction_of(evidence.deep, now_s))
-        if history.newest
-        else None,
+        signals=signals(osd, history, times) if history.newest else None,
         details=details(before, after) if after else None,
-        rocksdb_times=times_of(evidence.deep, now_s),
+        rocksdb_times=times,
     )
 
 

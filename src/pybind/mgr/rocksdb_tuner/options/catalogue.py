@@ -5,8 +5,6 @@ during an upgrade. For a version between two measured ones (Quincy's 6.15) it ha
 neighbors agree on, and nothing for a version outside the measured range.
 
 Ceph options related to the option string, which are often changed together with it.
-
-Names of compressions, as in option strings (rocksdb/convenience.h).
 """
 
 from __future__ import annotations
@@ -202,32 +200,21 @@ class Catalogue:
         newer than all measured ones.
         """
         match = _VERSION.fullmatch(rocksdb_version)
-        wanted = (int(match[1]), int(match[2])) if match else None
+        wanted = (int(match[1]), int(match[2])) if match else ()
         known = self.measured_versions
-        for version in known:
-            if _order(version) == wanted:
-                return (version,)
-        if wanted and _order(known[0]) < wanted < _order(known[-1]):
-            below = max((v for v in known if _order(v) < wanted), key=_order)
-            above = min((v for v in known if _order(v) > wanted), key=_order)
-            return (below, above)
-        raise UnknownRocksDBVersionError(
-            f'RocksDB {rocksdb_version!r} is unknown; known versions: {known[0]} to {known[-1]}'
-        )
-
-    def get(self, name: str, rocksdb_version: str) -> Optional[OptionInfo]:
-        """The option; None if (a neighbor of) this version does not know the name."""
-        info = self.options.get(name)
-        if info and all(v in info.versions for v in self.versions_for(rocksdb_version)):
-            return info
-        return None
+        below = [v for v in known if _order(v) <= wanted]
+        above = [v for v in known if _order(v) >= wanted]
+        if not below or not above:
+            raise UnknownRocksDBVersionError(
+                f'RocksDB {rocksdb_version!r} is unknown; known versions: {known[0]} to {known[-1]}'
+            )
+        return tuple(dict.fromkeys((below[-1], above[0])))
 
     def is_without_effect(self, name: str, rocksdb_version: str) -> bool:
         """Whether setting this option is known to change nothing, with any value."""
-        info = self.get(name, rocksdb_version)
-        return info is not None and all(
-            info.versions[v].no_effect is not None for v in self.versions_for(rocksdb_version)
-        )
+        versions = self.options[name].versions if name in self.options else {}
+        facts = (versions.get(v) for v in self.versions_for(rocksdb_version))
+        return all(known is not None and known.no_effect is not None for known in facts)
 
 
 @lru_cache(maxsize=1)
@@ -280,5 +267,5 @@ def related_options() -> Mapping[str, RelatedOption]:
     return {entry['name']: decode(RelatedOption, entry) for entry in entries}
 
 
+#: The name of a compression, as in option strings (rocksdb/convenience.h).
 NO_COMPRESSION = 'kNoCompression'
-LZ4 = 'kLZ4Compression'

@@ -147,9 +147,7 @@ class OsdQueries(Queries):
 
             def take(found: tuple[float, str, str], request: Request = request) -> None:
                 at_s, text, perf_dump = found
-                observer.answers.accept_statistics(request, text, at_s)
-                if perf_dump:
-                    observer.answers.accept_perf_dump(request, perf_dump)
+                observer.answers.accept_statistics(request, text, at_s, perf_dump)
 
             self.ask(request.osd_id, partial(self._kv_stats, request.osd_id), take)
 

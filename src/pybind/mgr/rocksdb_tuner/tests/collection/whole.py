@@ -16,7 +16,7 @@ from rocksdb_tuner.mgr.records import (
     PoolInfo,
     RunningOption,
 )
-from rocksdb_tuner.observe.deep import Answers, KvAnswer, MemtableTime
+from rocksdb_tuner.observe.deep import KvAnswer
 from rocksdb_tuner.observe.details import AlertingOsd
 from rocksdb_tuner.observe.kv_stats import KvStats
 from rocksdb_tuner.observe.observer import Evidence as Observed
@@ -133,9 +133,7 @@ def whole() -> Collection:
         (sample(1795217570.0, 100, nonce=4711), sample(1795217600.25, 300, nonce=4711)),
         (Anchor(1795217000.0, 1, 2),),
         (),
-        Answers(
-            (KvAnswer(1795217000.0, KvStats(1, 2, 3, 4, 5, (6, 7))),), (MemtableTime(0.25, 9),)
-        ),
+        (KvAnswer(1795217000.0, KvStats(1, 2, 3, 4, 5, (6, 7), memtable_insert=(0.25, 9))),),
     )
     running = {
         OPTION: RunningOption('ttl=1,alice=2', 'mon', ignores_mon=False),

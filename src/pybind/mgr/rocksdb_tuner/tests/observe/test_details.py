@@ -17,7 +17,6 @@ from rocksdb_tuner.observe.details import (
     SLOW_COMMITS,
     SLOW_COUNTERS,
     AlertingOsd,
-    Bottleneck,
     Details,
     SlowEvents,
     SlowOps,
@@ -26,11 +25,10 @@ from rocksdb_tuner.observe.details import (
     count_slow_ops,
     details,
     read_slow_events,
-    take_details,
     watch_slow_ops,
 )
 from rocksdb_tuner.observe.observer import Observer
-from rocksdb_tuner.observe.sample import DetailSample, details_for
+from rocksdb_tuner.observe.sample import DetailSample, details_for, take_details
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .samples import CounterTable, osd_info, sample
@@ -38,104 +36,95 @@ from .samples import CounterTable, osd_info, sample
 MIB = 1 << 20
 
 
+NUMBERS = {'onode_hits', 'onode_misses', 'bluefs_fallbacks', 'fragmentation_micros', 'pgs'}
+
+
 def report(table: CounterTable, time_s: float, progress: int, names: Any, osd_id: int = 0) -> None:
-    """Every latency counter grows by 2 ms for each operation."""
+    """Each latency counter grows by its own time for each operation: 1.0, 1.1, 1.2 ms, ..."""
     table.report(osd_id, sample(time_s, progress))
-    for field, path in zip(names._fields, names):
+    for place, (field, path) in enumerate(names._asdict().items()):
         if path is None:
             continue
-        if field.endswith('_bytes'):
-            table.points[osd_id, path] = CounterPoint(time_s, 512 * MIB, None)
-        elif field in {
-            'onode_hits',
-            'onode_misses',
-            'bluefs_fallbacks',
-            'fragmentation_micros',
-            'pgs',
-        }:
-            table.points[osd_id, path] = CounterPoint(time_s, progress, None)
-        else:
-            table.points[osd_id, path] = CounterPoint(time_s, progress * 2_000_000, progress)
+        number = 512 * MIB if field.endswith('_bytes') else progress
+        point = CounterPoint(time_s, number, None)
+        if field not in NUMBERS and not field.endswith('_bytes'):
+            point = CounterPoint(time_s, progress * (1_000_000 + place * 100_000), progress)
+        table.points[osd_id, path] = point
+
+
+def taken(
+    release: str, time_s: float, progress: int, nonce: int = 7, **changed: Optional[CounterPoint]
+) -> DetailSample:
+    """The details of one report, but for the counters that are ``changed``."""
+    table, names = CounterTable(), details_for(release)
+    report(table, time_s, progress, names)
+    table.points.update(
+        {(0, getattr(names, field)): point for field, point in changed.items() if point}
+    )
+    return take_details(table, 0, names, sample(time_s, progress, nonce))
 
 
 def looked_at(release: str) -> Details:
-    table, names = CounterTable(), details_for(release)
-    report(table, 100.0, 1000, names)
-    before = take_details(table, 0, names, sample(100.0, 1000))
-    report(table, 160.0, 4000, names)
-    return details(before, take_details(table, 0, names, sample(160.0, 4000)))
+    return details(taken(release, 100.0, 1000), taken(release, 160.0, 4000))
 
 
-def test_two_samples_give_the_parts_of_a_write() -> None:
+def test_two_samples_give_the_parts_of_a_write_and_what_else_was_counted() -> None:
     found = looked_at('reef')
-    latency = found.latency
-    assert latency is not None
-    assert latency.window_s == 60.0
-    assert latency.client_op_ms == pytest.approx(5.0)
-    assert latency.osd_queue_ms == pytest.approx(3.0)
-    assert latency.bluestore_ms == pytest.approx(3.0)
-    assert latency.kv_queue_ms == pytest.approx(2.0)
-    assert (latency.kv_flush_ms, latency.kv_commit_ms) == pytest.approx((1.0, 1.0))
-    assert found.omap_seek_ms == pytest.approx(2.0)
-    assert found.omap_seeks == 6000
-    assert found.memory_mapped_bytes == 512 * MIB
-
-
-def test_hits_are_between_two_samples_and_fallbacks_since_the_start() -> None:
-    found = looked_at('reef')
-    assert (found.onode_hits, found.onode_misses, found.window_s) == (3000, 3000, 60.0)
-    assert (found.bluefs_fallbacks, found.fragmentation) == (4000, 0.004)
-    assert looked_at('pacific').fragmentation is None
-    assert found.pgs == 4000
-    assert looked_at('pacific').onode_hits == 3000
-    table, names = CounterTable(), details_for('reef')
-    report(table, 100.0, 1000, names)
-    first = details(None, take_details(table, 0, names, sample(100.0, 1000)))
-    assert (first.onode_hits, first.onode_misses, first.window_s) == (None, None, None)
-    assert first.bluefs_fallbacks == 1000
+    assert found.latency == pytest.approx(
+        WriteLatency(
+            window_s=60.0,
+            client_op_ms=5.0,
+            osd_queue_ms=3.5,
+            osd_prepare_ms=1.6,
+            bluestore_ms=3.0,
+            prepare_ms=1.1,
+            throttle_ms=1.0,
+            data_write_ms=1.2,
+            kv_queue_ms=1.3,
+            kv_round_ms=1.4,
+            kv_flush_ms=1.0,
+            kv_commit_ms=1.0,
+        )
+    )
+    # Hits are between the two, fallbacks since the start.
+    assert found[2:] == (1.75, 6000, *(512 * MIB,) * 2, 3000, 3000, 4000, 0.004, 60.0, 4000, 1.0)
+    first = details(None, taken('reef', 100.0, 1000))
+    assert first[1:4] == (None,) * 3
+    assert first[6:] == (None, None, 1000, 0.001, None, 1000, None)
 
 
 def test_counters_missing_on_pacific_are_unknown_and_not_requested() -> None:
-    names = details_for('pacific')
-    assert names.kv_queued is None
+    assert details_for('pacific').kv_queued is None
     found = looked_at('pacific')
     assert found.latency is not None
-    assert found.latency.kv_queue_ms is None
-    assert found.latency.prepare_ms == pytest.approx(2.0)
-    assert found.omap_seek_ms is None
+    assert (found.latency.kv_queue_ms, found.latency.prepare_ms) == (None, 1.1)
+    assert (found.omap_seek_ms, found.fragmentation, found.onode_hits) == (None, None, 3000)
 
 
 def test_allocator_value_of_0_is_unknown() -> None:
     """The OSDs of Debian's 16.2.15 are built without tcmalloc."""
-    table, names = CounterTable(), details_for('pacific')
-    report(table, 100.0, 1000, names)
-    assert names.memory_mapped_bytes is not None
-    table.points[0, names.memory_mapped_bytes] = CounterPoint(100.0, 0, None)
-    seen = take_details(table, 0, names, sample(100.0, 1000))
+    seen = taken('pacific', 100.0, 1000, memory_mapped_bytes=CounterPoint(100.0, 0, None))
     assert details(None, seen).memory_mapped_bytes is None
 
 
-@pytest.mark.parametrize('change', ['nonce', 'reset', 'stale', 'gap'])
-def test_incomparable_samples_give_no_latency(change: str) -> None:
-    table, names = CounterTable(), details_for('reef')
-    report(table, 100.0, 1000, names)
-    before = take_details(table, 0, names, sample(100.0, 1000))
-    at_s = 100.0 + (1e6 if change == 'gap' else 60.0)
-    progress = 500 if change == 'reset' else 4000
-    report(table, at_s, progress, names)
-    if change == 'stale':
-        for path in names:
-            assert path is not None
-            table.points[0, path] = table.points[0, path]._replace(time_s=100.0)
-    nonce = 8 if change == 'nonce' else 7
-    found = details(before, take_details(table, 0, names, sample(at_s, progress, nonce)))
-    if change == 'stale':
-        assert found.latency is not None
-        assert found.latency.kv_queue_ms is None
-        assert found.memory_mapped_bytes is None
-    else:
-        assert found.latency is None
-        assert found.omap_seek_ms is None
+@pytest.mark.parametrize(
+    'after',
+    [
+        pytest.param(taken('reef', 160.0, 4000, 8), id='nonce'),
+        pytest.param(taken('reef', 160.0, 500), id='reset'),
+        pytest.param(taken('reef', 1e6, 4000), id='gap'),
+    ],
+)
+def test_incomparable_samples_give_no_latency(after: DetailSample) -> None:
+    found = details(taken('reef', 100.0, 1000), after)
+    assert (found.latency, found.omap_seek_ms, found.window_s) == (None, None, None)
+
+
+def test_stale_counters_are_unknown() -> None:
+    old = CounterPoint(100.0, 4000, 2000)
+    found = details(taken('reef', 100.0, 1000), taken('reef', 160.0, 4000, kv_queued=old))
+    assert found.latency is not None
+    assert (found.latency.kv_queue_ms, found.latency.kv_round_ms) == (None, 1.4)
 
 
 @pytest.mark.parametrize('osds', [0, 1, 3, 4, 5, 20, 23, 24, 25, 1000])
@@ -167,46 +156,6 @@ def test_first_sample_of_a_process_has_details(light: bool) -> None:
     for time_s in (110.0, 120.0):
         observe(osds, time_s, only)
     assert all(observer.details(osd.osd_id) is not None for osd in osds)
-
-
-@given(st.lists(st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=26))
-def test_differences_of_details_are_those_of_each_counter_by_its_name(
-    pairs: list[Optional[tuple[int, int]]],
-) -> None:
-    """Whichever counters are missing; one that fell spoils all."""
-    numbers = {
-        field
-        for field in DetailSample._fields
-        if field.endswith('bytes')
-        or field
-        in {'onode_hits', 'onode_misses', 'bluefs_fallbacks', 'fragmentation_micros', 'pgs'}
-    }
-    fields = [f for f in DetailSample._fields[2:] if f not in numbers]
-    assert len(fields) == 13
-    none = dict.fromkeys(numbers)
-    before = DetailSample(10.0, 7, **dict(zip(fields, pairs)), **none)  # type: ignore[arg-type]
-    after = DetailSample(20.0, 7, **dict(zip(fields, pairs[13:])), **none)  # type: ignore[arg-type]
-    expected: dict[str, Optional[float]] = {}
-    fell = False
-    for field in fields:
-        old, new = getattr(before, field), getattr(after, field)
-        expected[field] = None
-        if old is not None and new is not None:
-            fell = fell or new[0] < old[0] or new[1] < old[1]
-            if new[1] > old[1]:
-                expected[field] = (new[0] - old[0]) / 1e9 * 1e3 / (new[1] - old[1])
-    latency = details(before, after).latency
-    assert (latency is None) == fell
-    if latency is not None:
-        assert latency.client_op_ms == expected['op_w_latency']
-        assert latency.bluestore_ms == expected['commit']
-        assert latency.prepare_ms == expected['prepare']
-        assert latency.throttle_ms == expected['throttle']
-        assert latency.data_write_ms == expected['aio_wait']
-        assert latency.kv_queue_ms == expected['kv_queued']
-        assert latency.kv_round_ms == expected['kv_commiting']
-        assert latency.kv_flush_ms == expected['kv_flush']
-        assert latency.osd_prepare_ms == expected['op_w_prepare']
 
 
 #: The means of a loaded OSD of 18.2.7, from its own perf dump (op_w and BlueStore's), in ms.
@@ -241,12 +190,6 @@ PACIFIC = WriteLatency(
 )
 
 
-def named(latency: WriteLatency) -> Bottleneck:
-    found = latency.bottleneck
-    assert found is not None
-    return found
-
-
 def ms(latency: WriteLatency) -> dict[str, object]:
     return {part.part: part.ms for part in latency.parts}
 
@@ -264,53 +207,6 @@ def test_values_missing_in_the_release_are_null() -> None:
     assert seen['kv'] == pytest.approx(2.0396, abs=1e-3)
 
 
-def test_recorded_osd_waits_for_replicas_on_two_shared_cores() -> None:
-    assert named(PACIFIC).part == 'replicas'
-    assert named(REEF).part == 'replicas'
-    assert named(REEF).share == pytest.approx(0.379, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ('change', 'part'),
-    [
-        ({'osd_queue_ms': 50.0, 'client_op_ms': 60.0}, 'osd-queue'),
-        ({'data_write_ms': 30.0, 'bluestore_ms': 33.0, 'client_op_ms': 35.0}, 'data-write'),
-        ({'kv_queue_ms': 20.0, 'bluestore_ms': 22.0, 'client_op_ms': 25.0}, 'kv-queue'),
-        ({'kv_round_ms': 20.0, 'bluestore_ms': 22.0, 'client_op_ms': 25.0}, 'kv-commit'),
-        (
-            {'kv_round_ms': 20.0, 'kv_flush_ms': 9.0, 'bluestore_ms': 22.0, 'client_op_ms': 25.0},
-            'kv-flush',
-        ),
-        (
-            {'throttle_ms': 20.0, 'prepare_ms': 20.1, 'bluestore_ms': 22.0, 'client_op_ms': 25.0},
-            'throttle',
-        ),
-        ({'prepare_ms': 20.1, 'bluestore_ms': 22.0, 'client_op_ms': 25.0}, 'prepare'),
-    ],
-)
-def test_largest_part_is_the_bottleneck(change: dict[str, float], part: str) -> None:
-    assert named(REEF._replace(**change)).part == part
-
-
-def test_kv_thread_is_one_part_before_reef() -> None:
-    found = named(PACIFIC._replace(client_op_ms=3.0, osd_queue_ms=0.1))
-    assert found.part == 'kv'
-    assert 'commit' in found.statement
-
-
-def test_wal_sync_is_shown_if_statistics_are_enabled() -> None:
-    slow = REEF._replace(kv_round_ms=20.0, bluestore_ms=22.0, client_op_ms=25.0)
-    assert '76% of a commit' in named(slow).statement
-    without = slow._replace(wal_sync_ms=None)
-    assert 'sync of the WAL' not in named(without).statement
-
-
-@pytest.mark.parametrize('field', ['client_op_ms', 'bluestore_ms'])
-def test_few_known_parts_give_no_bottleneck(field: str) -> None:
-    unknown: dict[str, Any] = {field: None}
-    assert REEF._replace(**unknown).bottleneck is None
-
-
 def test_local_commit_slower_than_the_client_mean_gives_no_replica_time() -> None:
     """The OSD is a replica of much larger writes than clients send to it."""
     assert REEF._replace(bluestore_ms=9.0).replicas_ms is None
@@ -325,11 +221,6 @@ def test_local_commit_slower_than_the_client_mean_gives_no_replica_time() -> Non
 )
 def test_whatever_is_known_nothing_negative_is_said(latency: WriteLatency) -> None:
     assert all(part.ms is None or part.ms >= 0 for part in latency.parts)
-    found = latency.bottleneck
-    if found is not None:
-        assert found.ms >= 0
-        assert found.share is not None
-        assert 0 <= found.share <= 1
 
 
 DATA = Path(__file__).parent / 'data'

@@ -13,7 +13,6 @@ from rocksdb_tuner.observe.kv_stats import (
     KvStatsUnavailableError,
     parse_deep_stats,
     parse_kv_stats,
-    parse_memtable_time,
 )
 
 DATA = Path(__file__).parent / 'data'
@@ -66,15 +65,14 @@ def test_deep_nesting_is_unavailable_without_an_error() -> None:
 
 
 def test_memtable_time_is_known_only_if_counted() -> None:
+    text = (DATA / 'pacific' / 'extended.txt').read_text()
     counted = '{"rocksdb": {"rocksdb_write_memtable_time": {"avgcount": 50177, "sum": 1.114}}}'
     off = '{"rocksdb": {"rocksdb_write_memtable_time": {"avgcount": 0, "sum": 0.0}}}'
-    assert parse_memtable_time(counted) == (1.114, 50177)
-    assert [parse_memtable_time(text) for text in (off, '{}', '', '[]', '{"rocksdb": 1}')] == [
-        None
-    ] * 5
+    assert parse_kv_stats(text, counted).memtable_insert == (1.114, 50177)
+    for dump in (off, '{}', '', '[]', '{"rocksdb": 1}'):
+        assert parse_kv_stats(text, dump).memtable_insert is None
 
 
-DATA = Path(__file__).parent / 'data'
 RELEASES = ('pacific', 'reef', 'tentacle')
 
 

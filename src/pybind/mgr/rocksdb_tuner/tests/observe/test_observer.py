@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Optional
 
 import pytest
@@ -29,107 +30,92 @@ def cluster_of(*osds: OsdInfo) -> ClusterMap:
     return ClusterMap(1, frozenset(), 'pacific', osds, ())
 
 
-def observed(table: CounterTable, observer: Observer, osd: OsdInfo, now_s: float) -> Signals:
-    observer.observe(table, cluster_of(osd), now_s)
-    return observer.signals()[osd.osd_id]
+class Watching:
+    """An observer of one OSD."""
+
+    def __init__(self) -> None:
+        self.table, self.observer = CounterTable(), Observer()
+
+    def observe(self, osd: OsdInfo, now_s: float) -> Optional[Signals]:
+        self.observer.observe(self.table, cluster_of(osd), now_s)
+        return self.observer.signals().get(osd.osd_id)
+
+    def report(
+        self, time_s: float, progress: int, nonce: int = 7, changed: Mapping[str, CounterPoint] = {}
+    ) -> Optional[Signals]:
+        """The signals right after a report in which some counters are others."""
+        self.table.report(0, sample(time_s, progress, nonce))
+        points = {(0, getattr(NAMES, field)): point for field, point in changed.items()}
+        self.table.points.update(points)
+        return self.observe(osd_info(nonce=nonce), time_s + 1.0)
 
 
-def two_samples(osd: OsdInfo, before: int = 0, after: int = 1000) -> Signals:
-    table, observer = CounterTable(), Observer()
-    table.report(0, sample(100.0, before))
-    observed(table, observer, osd, 101.0)
-    table.report(0, sample(110.0, after))
-    return observed(table, observer, osd, 112.0)
+def second(changed: Mapping[str, CounterPoint] = {}) -> Signals:
+    """The signals of an OSD after its second report."""
+    watching = Watching()
+    watching.report(100.0, 0)
+    found = watching.report(110.0, 1000, changed=changed)
+    assert found is not None
+    return found
 
 
 def test_signals_of_a_busy_osd() -> None:
-    found = two_samples(osd_info())
-    assert found.window_s == 10.0
-    assert found.age_s(112.5) == 2.5
-    assert found.kv_sync_ms == pytest.approx(2.0)
-    assert found.kv_sync_busy == pytest.approx(0.2)
-    assert found.commit_ms == pytest.approx(3.0)
-    assert found.write_iops == 100.0
-    assert found.write_bytes_avg == 4096.0
-    assert found.read_bytes_avg == 8192.0
-    assert found.wal_bytes_per_s == 1638400.0
-    assert found.wal_bytes_per_client_byte == 4.0
-    assert found.wal_bytes_per_write_op == 16384.0
+    found = second()
+    assert (found.window_s, found.age_s(112.5)) == (10.0, 2.5)
+    assert (found.kv_sync_ms, found.kv_sync_busy, found.commit_ms) == (2.0, 0.2, 3.0)
+    assert (found.write_iops, found.write_bytes_avg, found.read_bytes_avg) == (100, 4096, 8192)
+    assert (found.wal_bytes_per_s, found.wal_bytes_per_client_byte) == (1638400.0, 4.0)
+    # What no flush can explain.
+    assert found.compaction_source == 'estimated'
+    assert found.compaction_bytes_per_s == (32768 - 16384) * 100
 
 
 def test_one_sample_gives_sizes_and_no_rates() -> None:
-    table, observer = CounterTable(), Observer()
-    table.report(0, sample(100.0, 1000))
-    found = observed(table, observer, osd_info(), 101.0)
+    found = Watching().report(100.0, 1000)
+    assert found is not None
     assert found.db_used_bytes == 10 * MIB
     rates = [f for f in Signals._fields if f.endswith(('_per_s', '_iops', '_ms'))]
     assert all(getattr(found, name) is None for name in rates)
 
 
-def test_compaction_is_estimated_as_writes_no_flush_can_explain() -> None:
-    found = two_samples(osd_info(), after=1000)
-    assert found.compaction_source == 'estimated'
-    assert found.compaction_bytes_per_s == pytest.approx((32768 - 16384) * 100)
+def test_osd_down_removed_silent_or_without_reports_has_no_signals() -> None:
+    watching = Watching()
+    for gone in (osd_info(up=False), osd_info(1), osd_info(0, None)):
+        assert watching.report(100.0, 1000) is not None
+        assert watching.observe(gone, 102.0) is None
+    assert watching.observer.answers.next_statistics(watching.observer.seen(), 111.0) == ()
+    assert watching.observe(osd_info(), 101.0 + DEFAULT.stale_s) is None
 
 
-def test_osd_down_or_without_reports_has_no_signals() -> None:
-    table, observer = CounterTable(), Observer()
-    table.report(0, sample(100.0, 1000))
-    observer.observe(table, cluster_of(osd_info(up=False), osd_info(1), osd_info(2, None)), 101.0)
-    assert observer.signals() == {}
-
-
-def test_stale_report_gives_no_signal() -> None:
-    table, observer = CounterTable(), Observer()
-    table.report(0, sample(100.0, 1000))
-    observer.observe(table, cluster_of(osd_info()), 101.0 + DEFAULT.stale_s)
-    assert observer.signals() == {}
-
-
-def test_counter_no_longer_sent_is_unknown() -> None:
-    table, observer = CounterTable(), Observer()
-    table.report(0, sample(100.0, 0))
-    observed(table, observer, osd_info(), 101.0)
-    table.report(0, sample(110.0, 1000))
-    table.points[0, NAMES.op_r] = CounterPoint(50.0, 999, None)
-    found = observed(table, observer, osd_info(), 111.0)
-    assert found.read_iops is None
-    assert found.write_iops == 100.0
-
-
-def test_counter_of_unexpected_type_is_unknown() -> None:
-    table, observer = CounterTable(), Observer()
-    for step in range(2):
-        table.report(0, sample(100.0 + 10 * step, 1000 * step))
-        table.points[0, NAMES.commit] = CounterPoint(100.0 + 10 * step, 5, None)
-        table.points[0, NAMES.op_r] = CounterPoint(100.0 + 10 * step, 5, 5)
-        found = observed(table, observer, osd_info(), 101.0 + 10 * step)
-    assert found.commit_ms is None
-    assert found.read_iops is None
+@pytest.mark.parametrize(
+    ('counter', 'point', 'signal'),
+    [
+        # No longer sent
+        ('op_r', CounterPoint(50.0, 999, None), 'read_iops'),
+        # Of another type
+        ('op_r', CounterPoint(110.0, 5, 5), 'read_iops'),
+        ('commit', CounterPoint(110.0, 5, None), 'commit_ms'),
+    ],
+)
+def test_counter_that_is_stale_or_of_another_type_is_unknown(
+    counter: str, point: CounterPoint, signal: str
+) -> None:
+    found = second({counter: point})
+    assert getattr(found, signal) is None
     assert found.write_iops == 100.0
 
 
 def test_old_report_after_a_restart_is_not_attributed_to_the_new_process() -> None:
-    table, observer = CounterTable(), Observer()
+    watching = Watching()
     for step in range(3):
-        table.report(0, sample(100.0 + 10 * step, 1000 * step))
-        observed(table, observer, osd_info(), 101.0 + 10 * step)
-    restarted = osd_info(nonce=8)
-    observer.observe(table, cluster_of(restarted), 130.0)
-    assert observer.signals() == {}
-    table.report(0, sample(135.0, 5, nonce=8))
-    assert observed(table, observer, restarted, 136.0).write_iops is None
-    table.report(0, sample(145.0, 25, nonce=8))
-    assert observed(table, observer, restarted, 146.0).write_iops == 2.0
-
-
-def test_removed_osd_is_dropped() -> None:
-    table, observer = CounterTable(), Observer()
-    table.report(0, sample(100.0, 1000))
-    observed(table, observer, osd_info(), 101.0)
-    observer.observe(table, cluster_of(), 111.0)
-    assert observer.signals() == {}
-    assert observer.answers.next_statistics(observer.seen(), 111.0) == ()
+        watching.report(100.0 + 10 * step, 1000 * step)
+    assert watching.observe(osd_info(nonce=8), 130.0) is None
+    first = watching.report(135.0, 5, 8)
+    assert first is not None
+    assert first.write_iops is None
+    then = watching.report(145.0, 25, 8)
+    assert then is not None
+    assert then.write_iops == 2.0
 
 
 @given(
@@ -165,12 +151,8 @@ class Mgr(CounterTable):
     def report(self, osd_id: int, values: Sample) -> None:
         super().report(osd_id, values)
         done = all_operations(lambda path: self.points.get((osd_id, path)))
-        assert done is not None
-        self.points[osd_id, ALL_OPERATIONS] = done
-
-
-def is_steady(mgr: Mgr, known: OsdHistory, now_s: float) -> bool:
-    return steady_report_s(mgr, 0, NAMES, known, now_s) is not None
+        if done is not None:
+            self.points[osd_id, ALL_OPERATIONS] = done
 
 
 def history(*samples: Sample) -> OsdHistory:
@@ -182,59 +164,87 @@ def history(*samples: Sample) -> OsdHistory:
 
 #: Two reports of an OSD that does `RATE` writes and as many reads a second.
 BEFORE = (sample(100.0, 0), sample(130.0, 30 * RATE))
+KNOWN = history(*BEFORE)
 
 
-def steady(now: Sample, *changed: tuple[str, Optional[CounterPoint]], now_s: float = 142.0) -> bool:
-    """Whether an OSD with the history `BEFORE` is steady when it reports ``now``."""
+def steady(
+    now: Sample,
+    done: Optional[CounterPoint] = None,
+    kv_sync: Optional[CounterPoint] = None,
+    known: OsdHistory = KNOWN,
+    now_s: float = 142.0,
+) -> bool:
+    """Whether an OSD is steady when it reports ``now``, or these of all operations and rounds."""
     mgr = Mgr()
     mgr.report(0, now)
-    for path, point in changed:
-        if point is None:
-            del mgr.points[0, path]
-        else:
-            mgr.points[0, path] = point
-    return is_steady(mgr, history(*BEFORE), now_s)
+    if done is not None:
+        mgr.points[0, ALL_OPERATIONS] = done
+    if kv_sync is not None:
+        mgr.points[0, NAMES.kv_sync] = kv_sync
+    return steady_report_s(mgr, 0, NAMES, known, now_s) is not None
 
 
-def test_unchanged_pace_is_steady() -> None:
-    assert steady(sample(140.0, 40 * RATE))
-    # Without a newer report too
-    assert steady(BEFORE[-1])
+NOW = sample(140.0, 40 * RATE)
 
 
-@pytest.mark.parametrize('factor', [0.0, 0.5, 0.7, 1.3, 2.0, 10.0])
-def test_other_pace_of_client_operations_is_a_change(factor: float) -> None:
-    assert not steady(sample(140.0, round((30 + 10 * factor) * RATE)))
-
-
-def kv_sync(now: Sample, total: float = 1.0, rounds: float = 1.0) -> tuple[str, CounterPoint]:
+def of_rounds(total: float = 1.0, rounds: float = 1.0) -> CounterPoint:
     """Other work of the kv_sync thread since `BEFORE`, as factors of what it would be."""
-    assert now.kv_sync is not None
+    assert NOW.kv_sync is not None
     assert BEFORE[-1].kv_sync is not None
-    was, then = BEFORE[-1].kv_sync, now.kv_sync
     value, count = (
-        round(old + factor * (new - old)) for old, new, factor in zip(was, then, (total, rounds))
+        round(old + factor * (new - old))
+        for old, new, factor in zip(BEFORE[-1].kv_sync, NOW.kv_sync, (total, rounds))
     )
-    return NAMES.kv_sync, CounterPoint(now.time_s, value, count)
+    return CounterPoint(NOW.time_s, value, count)
 
 
-def test_kv_sync_thread_with_other_work_is_a_change() -> None:
-    """Replicas' writes and recovery show there only; slower syncs in the time only."""
-    now = sample(140.0, 40 * RATE)
-    assert steady(now, kv_sync(now))
-    assert not steady(now, kv_sync(now, total=2.0, rounds=2.0))
-    assert not steady(now, kv_sync(now, rounds=0.7))
-    assert not steady(now, kv_sync(now, total=2.2))
-    # Times vary
-    assert steady(now, kv_sync(now, total=1.8))
+@pytest.mark.parametrize(
+    ('is_steady', 'case'),
+    [
+        (True, partial(steady, NOW)),
+        # Without a newer report too
+        (True, partial(steady, BEFORE[-1])),
+        *(
+            (False, partial(steady, sample(140.0, round((30 + 10 * k) * RATE))))
+            for k in (0, 0.7, 1.3, 10)
+        ),
+        # Replicas' writes and recovery show in the kv_sync thread only; slower syncs in its time
+        (True, partial(steady, NOW, None, of_rounds())),
+        (True, partial(steady, NOW, None, of_rounds(total=1.8))),
+        (False, partial(steady, NOW, None, of_rounds(total=2.2))),
+        (False, partial(steady, NOW, None, of_rounds(rounds=0.7))),
+        (False, partial(steady, NOW, None, of_rounds(total=2.0, rounds=2.0))),
+        # Of another kind, of two reports
+        (True, partial(steady, NOW, CounterPoint(140.0, 80 * RATE, None))),
+        (False, partial(steady, NOW, CounterPoint(140.0, 80 * RATE, 80 * RATE))),
+        (False, partial(steady, NOW, CounterPoint(139.0, 80 * RATE, None))),
+        (False, partial(steady, NOW, None, CounterPoint(140.0, 40 * RATE * 2_000_000, None))),
+        # Not sent
+        (False, partial(steady, NOW._replace(kv_sync=None))),
+        (False, partial(steady, NOW._replace(op_r=None))),
+        # Of an earlier report than the newest sample, reset
+        (False, partial(steady, sample(129.0, 29 * RATE))),
+        (False, partial(steady, sample(140.0, 10))),
+        # A stale report; an old sample does not matter
+        (True, partial(steady, BEFORE[-1], now_s=130.0 + DEFAULT.stale_s)),
+        (False, partial(steady, BEFORE[-1], now_s=130.0 + DEFAULT.stale_s + 1)),
+        (True, partial(steady, sample(190.0, 90 * RATE), now_s=190.0 + DEFAULT.stale_s)),
+        # Too short a history
+        (False, partial(steady, NOW, known=history())),
+        (False, partial(steady, NOW, known=history(BEFORE[0]))),
+    ],
+)
+def test_only_the_same_pace_in_comparable_counters_is_steady(
+    is_steady: bool, case: Callable[[], bool]
+) -> None:
+    assert case() is is_steady
 
 
 def test_chance_alone_is_no_change_of_an_idle_osd() -> None:
     def steady_after(operations: int, rounds: int, total_ms: float) -> bool:
-        mgr, idle = Mgr(), (sample(100.0, 0), sample(130.0, 0))
-        mgr.points[0, ALL_OPERATIONS] = CounterPoint(140.0, operations, None)
-        mgr.points[0, NAMES.kv_sync] = CounterPoint(140.0, round(total_ms * 1e6), rounds)
-        return is_steady(mgr, history(*idle), 141.0)
+        done = CounterPoint(140.0, operations, None)
+        kv_sync = CounterPoint(140.0, round(total_ms * 1e6), rounds)
+        return steady(sample(140.0, 0), done, kv_sync, history(sample(100.0, 0), sample(130.0, 0)))
 
     assert steady_after(10, 10, 100.0)
     assert not steady_after(11, 10, 100.0)
@@ -242,50 +252,26 @@ def test_chance_alone_is_no_change_of_an_idle_osd() -> None:
     assert not steady_after(10, 10, 101.0)
 
 
-def test_counters_that_cannot_be_compared_are_no_proof_of_steadiness() -> None:
-    now = sample(140.0, 40 * RATE)
-    done, rounds = 40 * RATE * 2, now.kv_sync or (0, 0)
-    assert steady(now, (ALL_OPERATIONS, CounterPoint(140.0, done, None)))
-    assert not steady(now, (ALL_OPERATIONS, None))
-    assert not steady(now, (NAMES.kv_sync, None))
-    # Of another kind
-    assert not steady(now, (ALL_OPERATIONS, CounterPoint(140.0, done, done)))
-    assert not steady(now, (NAMES.kv_sync, CounterPoint(140.0, rounds[0], None)))
-    # Of two reports
-    assert not steady(now, (ALL_OPERATIONS, CounterPoint(139.0, done, None)))
-    # Of an earlier report than the newest sample
-    assert not steady(sample(129.0, 29 * RATE))
-    # Reset
-    assert not steady(sample(140.0, 10))
-
-
-def test_stale_report_is_no_proof_of_steadiness_and_an_old_sample_does_not_matter() -> None:
-    assert not steady(BEFORE[-1], now_s=130.0 + DEFAULT.stale_s + 1)
-    assert steady(BEFORE[-1], now_s=130.0 + DEFAULT.stale_s)
-    assert steady(sample(190.0, 90 * RATE), now_s=190.0 + DEFAULT.stale_s)
-
-
 @pytest.mark.parametrize('missing', ['kv_sync', 'op_w', 'op_r', 'op_rw'])
 @pytest.mark.parametrize('place', [0, 1])
 def test_history_with_an_unknown_counter_is_no_proof_of_steadiness(
     missing: str, place: int
 ) -> None:
-    mgr, known = Mgr(), list(BEFORE)
-    known[place] = Sample(**{**known[place]._asdict(), missing: None})
-    mgr.report(0, sample(140.0, 40 * RATE))
-    for unknown in (history(*known), history(BEFORE[0]), history()):
-        assert not is_steady(mgr, unknown, 142.0)
+    known = list(BEFORE)
+    known[place] = known[place]._replace(**{missing: None})  # type: ignore[arg-type]
+    assert not steady(NOW, known=history(*known))
 
 
 @given(rate=st.integers(0, 5000), factor=st.floats(0, 4), passed_s=st.floats(5, 29))
 def test_more_than_a_tolerated_change_is_never_steady(
     rate: int, factor: float, passed_s: float
 ) -> None:
-    before = (sample(100.0, 0), sample(130.0, 30 * rate))
-    done = round(rate * passed_s * factor)
-    mgr = Mgr()
-    mgr.report(0, sample(130.0 + passed_s, 30 * rate + done))
-    found = is_steady(mgr, history(*before), 130.0 + passed_s)
+    known, done = (
+        history(sample(100.0, 0), sample(130.0, 30 * rate)),
+        round(rate * passed_s * factor),
+    )
+    now_s = 130.0 + passed_s
+    found = steady(sample(now_s, 30 * rate + done), known=known, now_s=now_s)
     expected = rate * passed_s
     if abs(done - expected) > 0.26 * expected + 11:
         assert not found

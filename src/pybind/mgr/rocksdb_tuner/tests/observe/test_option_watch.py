@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from typing import Mapping
-
-import pytest
+from typing import Mapping, Optional
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
@@ -54,110 +52,93 @@ class FakeConfig:
         raise AssertionError('a watch changes nothing')
 
 
-@pytest.fixture
-def config() -> FakeConfig:
-    config = FakeConfig()
-    config.values = {0: 'a=1', 1: 'a=1'}
-    return config
+class Watched:
+    """What a watch of ``osds`` asked a store for, and found."""
+
+    def __init__(self, *osds: OsdInfo) -> None:
+        self.config = FakeConfig()
+        self.config.values = {0: 'a=1', 1: 'a=1'}
+        self.watch, self.osds = OptionWatch(self.config, [NAME]), osds or (osd(0),)
+
+    def refresh(self, *times_s: float) -> None:
+        for now_s in times_s:
+            self.watch.refresh(cluster_of(*self.osds), now_s)
+
+    def value(self, of: Optional[OsdInfo] = None) -> Optional[str]:
+        """The running options of an OSD; None: unknown."""
+        running = self.watch.known.running(of or self.osds[0])
+        return None if running is None else running[NAME].value
 
 
-def test_process_is_queried_until_its_report_arrives_and_then_never_again(
-    config: FakeConfig,
-) -> None:
-    watch = OptionWatch(config, [NAME])
-    for now_s in range(0, 1000, 5):
-        watch.refresh(cluster_of(osd(0)), float(now_s))
-    assert len(config.asked) == 1 + SETTLE_S / 10
-    running = watch.known.running(osd(0))
-    assert running is not None
-    assert running[NAME].value == 'a=1'
+def test_process_is_queried_until_its_report_arrives_and_then_never_again() -> None:
+    watched = Watched()
+    watched.refresh(*(float(now_s) for now_s in range(0, 1000, 5)))
+    assert len(watched.config.asked) == 1 + SETTLE_S / 10
+    assert watched.value() == 'a=1'
+    # `config show` reports "default" once an entry is removed: the process runs the old value.
+    watched.config.values[0] = 'the default'
+    watched.refresh(1040.0)
+    assert watched.value() == 'a=1'
+    assert watched.value(osd(0, up=False)) is None
 
 
-def test_removed_entry_does_not_make_a_running_process_appear_restarted(
-    config: FakeConfig,
-) -> None:
-    """`config show` reports "default" at once, though the process still runs the old value."""
-    watch = OptionWatch(config, [NAME])
-    for now_s in (0.0, 10.0, 20.0, 30.0):
-        watch.refresh(cluster_of(osd(0)), now_s)
-    config.values[0] = 'the default'
-    watch.refresh(cluster_of(osd(0)), 40.0)
-    running = watch.known.running(osd(0))
-    assert running is not None
-    assert running[NAME].value == 'a=1'
+def test_restarted_osd_is_queried_again_and_its_old_answer_hidden() -> None:
+    watched = Watched()
+    watched.refresh(0.0)
+    watched.osds = (osd(0, nonce=2),)
+    assert watched.value() is None
+    watched.config.values[0] = 'a=2'
+    watched.refresh(5.0)
+    assert watched.value() == 'a=2'
 
 
-def test_restarted_osd_is_queried_again_and_its_old_answer_hidden(
-    config: FakeConfig,
-) -> None:
-    watch = OptionWatch(config, [NAME])
-    watch.refresh(cluster_of(osd(0)), 0.0)
-    assert watch.known.running(osd(0, nonce=2)) is None
-    config.values[0] = 'a=2'
-    watch.refresh(cluster_of(osd(0, nonce=2)), 5.0)
-    running = watch.known.running(osd(0, nonce=2))
-    assert running is not None
-    assert running[NAME].value == 'a=2'
+def test_osd_without_a_report_is_unknown_and_queried_again() -> None:
+    watched = Watched(osd(2))
+    watched.refresh(0.0)
+    assert watched.value() is None
+    watched.config.values[2] = 'a=1'
+    watched.refresh(1.0)
+    assert watched.value() == 'a=1'
 
 
-def test_osd_that_is_down_runs_nothing(config: FakeConfig) -> None:
-    watch = OptionWatch(config, [NAME])
-    watch.refresh(cluster_of(osd(0)), 0.0)
-    assert watch.known.running(osd(0, up=False)) is None
-
-
-def test_osd_without_a_report_is_unknown_and_queried_again(config: FakeConfig) -> None:
-    del config.values[1]
-    watch = OptionWatch(config, [NAME])
-    watch.refresh(cluster_of(osd(1)), 0.0)
-    assert watch.known.running(osd(1)) is None
-    config.values[1] = 'a=1'
-    watch.refresh(cluster_of(osd(1)), 1.0)
-    assert watch.known.running(osd(1)) is not None
-
-
-def test_answer_survives_a_brief_gap_in_reports_of_the_process(
-    config: FakeConfig,
-) -> None:
+def test_answer_survives_a_brief_gap_in_reports_of_the_process() -> None:
     """Queried again while it settles, and the monitor has no report: its options stay known."""
-    watch = OptionWatch(config, [NAME])
-    watch.refresh(cluster_of(osd(0)), 0)
-    del config.values[0]
-    watch.refresh(cluster_of(osd(0)), POLL_S)
-    assert watch.known.running(osd(0)) is not None
-    watch.refresh(cluster_of(osd(0, nonce=2)), POLL_S + 1)
-    assert watch.known.running(osd(0, nonce=2)) is None
-    assert watch.known.running(osd(0)) is None
+    watched = Watched()
+    watched.refresh(0.0)
+    del watched.config.values[0]
+    watched.refresh(POLL_S)
+    assert watched.value() == 'a=1'
+    watched.osds = (osd(0, nonce=2),)
+    watched.refresh(POLL_S + 1)
+    assert (watched.value(), watched.value(osd(0))) == (None, None)
 
 
-def test_changed_entries_are_seen_at_the_next_poll(config: FakeConfig) -> None:
-    watch = OptionWatch(config, [NAME])
-    watch.refresh(cluster_of(osd(0)), 0.0)
-    config.stored = (ConfigEntry('osd', NAME, 'a=3'),)
-    watch.refresh(cluster_of(osd(0)), 5.0)
-    assert not watch.known.entries
-    watch.refresh(cluster_of(osd(0)), 10.0)
-    assert watch.known.entries == config.stored
+def test_changed_entries_are_seen_at_the_next_poll() -> None:
+    watched = Watched()
+    watched.refresh(0.0)
+    watched.config.stored = (ConfigEntry('osd', NAME, 'a=3'),)
+    watched.refresh(5.0)
+    assert not watched.watch.known.entries
+    watched.refresh(10.0)
+    assert watched.watch.known.entries == watched.config.stored
 
 
-def test_many_osds_are_queried_over_several_ticks(config: FakeConfig) -> None:
-    osds = [osd(i) for i in range(3 * ASKED_PER_TICK)]
-    config.values = {o.osd_id: 'a=1' for o in osds}
-    watch = OptionWatch(config, [NAME])
+def test_many_osds_are_queried_over_several_ticks() -> None:
+    watched = Watched(*map(osd, range(3 * ASKED_PER_TICK)))
+    watched.config.values = {o.osd_id: 'a=1' for o in watched.osds}
     for tick in range(3):
-        config.asked.clear()
-        watch.refresh(cluster_of(*osds), float(tick))
-        assert len(config.asked) == ASKED_PER_TICK
-    assert all(watch.known.running(o) is not None for o in osds)
+        watched.config.asked.clear()
+        watched.refresh(float(tick))
+        assert len(watched.config.asked) == ASKED_PER_TICK
+    assert all(map(watched.value, watched.osds))
 
 
-def test_equal_options_of_osds_are_one_object(config: FakeConfig) -> None:
+def test_equal_options_of_osds_are_one_object() -> None:
     """Ten thousand OSDs mostly run with the same ones."""
-    config.values = {0: 'a=1', 1: 'a=1', 2: 'a=2', 3: 'a=2'}
-    osds = [osd(i) for i in config.values]
-    watch = OptionWatch(config, [NAME])
-    watch.refresh(cluster_of(*osds), 0.0)
-    one, same, other, same_again = map(watch.known.running, osds)
+    watched = Watched(*map(osd, range(4)))
+    watched.config.values = {0: 'a=1', 1: 'a=1', 2: 'a=2', 3: 'a=2'}
+    watched.refresh(0.0)
+    one, same, other, same_again = map(watched.watch.known.running, watched.osds)
     assert one is same
     assert other is same_again
     assert one != other

@@ -88,11 +88,11 @@ class Run:
 
 
 @pytest.mark.parametrize('period_s', INTERVALS_S)
-@pytest.mark.parametrize('osds', [1, 3, 12, 64])
+@pytest.mark.parametrize('osds', [1, 12, 64])
 def test_measured_interval_is_that_of_the_reports(period_s: float, osds: int) -> None:
     run = Run(osds, period_s)
     run.run(2 * period_s + 10)
-    for _ in range(50):
+    for _ in range(30):
         run.run(2.0, step_s=2.0)
         assert run.interval_s == pytest.approx(period_s, rel=0.01)
         assert run.watch.state() is Reports.OK

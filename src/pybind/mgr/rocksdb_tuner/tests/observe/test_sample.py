@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.sample import (
     ALL_OPERATIONS,
+    LATENCIES,
     by_any_name,
     details_for,
     names_for,
@@ -129,38 +130,33 @@ def test_osd_removed_during_the_read_gives_no_sample() -> None:
     assert take_sample(osd, 0, 7, NAMES, now_s=106.0) is None
 
 
-def test_only_possibly_changed_counters_of_an_idle_osd_are_read() -> None:
-    idle = report(3, 2, 1, 5, wal=False, slow=False)
-    osd = Reports(idle, idle)
+#: Each read costs the manager microseconds, for every OSD at every tick.
+_CLIENTS = {NAMES.op_w, NAMES.op_w_latency, NAMES.op_r, NAMES.op_rw}
+
+
+@pytest.mark.parametrize(
+    ('done', 'nonce', 'count', 'not_read'),
+    [
+        # Without a round of the kv_sync thread nothing was flushed or written to the WAL.
+        ((3, 2, 1, 5), 7, 7, {*_CLIENTS, NAMES.kv_flush, NAMES.bytes_written_wal}),
+        # Clients only wrote.
+        ((9, 2, 1, 8), 7, 11, {NAMES.op_r, NAMES.op_r_out_bytes, NAMES.op_rw}),
+        # Another process
+        ((3, 2, 1, 5), 8, len(NAMES), set()),
+    ],
+)
+def test_only_possibly_changed_counters_are_read(
+    done: tuple[int, int, int, int], nonce: int, count: int, not_read: set[str]
+) -> None:
+    osd = Reports(report(3, 2, 1, 5, wal=False, slow=False), report(*done, wal=False, slow=False))
     known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
     osd.arrive()
     osd.read.clear()
-    take_sample(osd, 0, 7, NAMES, now_s=106.0, known=known)
-    assert not {NAMES.op_w, NAMES.op_w_latency, NAMES.op_r, NAMES.op_rw} & {*osd.read}
-    # Without a round of the kv_sync thread nothing was flushed or written to the WAL.
-    assert not {NAMES.kv_flush, NAMES.bytes_written_wal} & {*osd.read}
-    assert len(osd.read) == 7
-
-
-def test_counters_of_other_operations_are_skipped_if_clients_only_wrote() -> None:
-    before = report(3, 2, 1, 5, wal=False, slow=False)
-    osd = Reports(before, report(9, 2, 1, 8, wal=False, slow=False))
-    known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
-    osd.arrive()
-    osd.read.clear()
-    found = take_sample(osd, 0, 7, NAMES, now_s=106.0, known=known)
+    found = take_sample(osd, 0, nonce, NAMES, now_s=106.0, known=known)
     assert found is not None
-    assert (found.op_w, found.op_w_in_bytes, found.op_r, found.op_rw) == (9, 9 * 4096, 2, 1)
-    assert not {NAMES.op_r, NAMES.op_r_out_bytes, NAMES.op_rw} & {*osd.read}
-    assert len(osd.read) == 11
-
-
-def test_all_counters_of_another_process_are_read() -> None:
-    osd = Reports(report(3, 2, 1, 5, wal=False, slow=False))
-    known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
-    osd.read.clear()
-    take_sample(osd, 0, 8, NAMES, now_s=101.0, known=known)
-    assert sorted(osd.read) == sorted(NAMES)
+    assert (found.op_w, found.op_r, found.op_rw) == done[:3]
+    assert not not_read & {*osd.read}
+    assert len(osd.read) == count
 
 
 DATA = Path(__file__).parent / 'data'
@@ -195,33 +191,19 @@ class Sender:
 
 
 @pytest.mark.parametrize('release', MEASURED)
-def test_every_counter_used_reaches_the_mgr_of_this_release(release: str) -> None:
+def test_every_counter_used_reaches_the_mgr_of_this_release_as_what_it_is_taken_for(
+    release: str,
+) -> None:
     """A name of another release, or one that is not sent by default, would read as unknown."""
-    paths = {*names_for(release), *filter(None, details_for(release))}
-    assert paths - set(sent(release)) == set()
-
-
-@pytest.mark.parametrize('release', MEASURED)
-def test_no_counter_sent_by_this_release_is_missed(release: str) -> None:
-    newest = details_for('tentacle')._asdict()
-    skipped = [f for f, path in details_for(release)._asdict().items() if path is None]
-    assert {newest[field] for field in skipped} & set(sent(release)) == set()
-
-
-@pytest.mark.parametrize('release', MEASURED)
-def test_latency_counters_are_latencies_in_this_release(release: str) -> None:
     names = {**names_for(release)._asdict(), **details_for(release)._asdict()}
-    for field, path in names.items():
-        if path is not None:
-            is_average = bool(sent(release)[path] & AVERAGE)
-            is_amount = field.startswith(
-                ('op_', 'recovery_', 'onode_', 'bluefs_', 'fragmentation', 'pgs')
-            ) and field not in {
-                'op_w_latency',
-                'op_w_process',
-                'op_w_prepare',
-            }
-            assert is_average != (is_amount or 'bytes' in field), field
+    latencies = {
+        field: bool(sent(release)[path] & AVERAGE) for field, path in names.items() if path
+    }
+    assert {field for field, is_latency in latencies.items() if is_latency} == {
+        field for field in latencies if field in LATENCIES
+    }
+    newest = details_for('tentacle')._asdict()
+    assert not {newest[field] for field, path in names.items() if not path} & {*sent(release)}
 
 
 @pytest.mark.parametrize('release', UNMEASURED)
@@ -236,8 +218,6 @@ def test_every_known_name_is_tried_if_names_were_not_read(
 
 @pytest.mark.parametrize('release', MEASURED)
 def test_only_known_names_are_read_if_available(release: str) -> None:
-    """Each read costs the manager microseconds, for every OSD and at every tick."""
     sender = Sender(release)
-    reader = by_any_name(sender, release)
-    reader.latest(0, names_for(release))
+    by_any_name(sender, release).latest(0, names_for(release))
     assert sender.calls == len(names_for(release))

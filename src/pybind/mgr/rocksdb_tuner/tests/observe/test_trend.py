@@ -158,11 +158,26 @@ def history(
     return grown.forecast
 
 
-def test_steady_growth_is_forecast_to_the_hour() -> None:
-    found = history(3, gib_per_day=10)
-    assert found.outlook is Outlook.FILLING
-    assert found.growth_bytes_per_day == pytest.approx(10 * GIB, rel=1e-6)
-    assert found.full_in_s == pytest.approx(6 * DAY_S, rel=1e-3)
+@pytest.mark.parametrize(
+    ('days', 'gib_per_day', 'used', 'outlook', 'full_in_s'),
+    [
+        (3, 10, 10, Outlook.FILLING, 6 * DAY_S),
+        # Full already
+        (3, 10, 92, Outlook.FILLING, 0.0),
+        (3, 0.1, 10, Outlook.BEYOND_HORIZON, None),
+        # An ingest of 6.5 hours was forecast to fill a device in 5 days.
+        (0.3, 20, 10, Outlook.NOT_ENOUGH_HISTORY, None),
+        (2.9, 20, 10, Outlook.NOT_ENOUGH_HISTORY, None),
+    ],
+)
+def test_only_steady_growth_of_days_has_a_date(
+    days: float, gib_per_day: float, used: int, outlook: Outlook, full_in_s: Optional[float]
+) -> None:
+    found = history(days, gib_per_day, used=used)
+    assert (found.outlook, found.full_in_s is None) == (outlook, full_in_s is None)
+    assert (found.full_in_s or 0.0) == pytest.approx(full_in_s or 0.0, rel=1e-3)
+    growth = 0.0 if outlook is Outlook.NOT_ENOUGH_HISTORY else gib_per_day * GIB
+    assert (found.growth_bytes_per_day or 0.0) == pytest.approx(growth, rel=1e-3)
 
 
 def test_interval_covers_the_truth_in_nine_of_ten_noisy_series() -> None:
@@ -177,60 +192,24 @@ def test_interval_covers_the_truth_in_nine_of_ten_noisy_series() -> None:
     assert right >= 88
 
 
-def test_compaction_sawtooth_is_no_growth() -> None:
-    grown = GrowthHistory()
-    for step in range(POINTS):
-        grown = grown.added(step * SPACING_S, (10 + step % 6) * GIB, 100 * GIB, 0)
-    assert grown.forecast is not None
-    assert grown.forecast.outlook is Outlook.NOT_GROWING
-    assert grown.forecast.full_in_s is None
+def test_compaction_sawtooth_is_no_growth_and_spillover_no_forecast() -> None:
+    times_s = tuple(step * SPACING_S for step in range(POINTS))
+    used = tuple((10 + step % 6) * GIB for step in range(POINTS))
+    found = GrowthPoints(times_s, used, 100 * GIB, 0).forecast()
+    assert (found.outlook, found.full_in_s) == (Outlook.NOT_GROWING, None)
+    spilled = GrowthPoints(times_s, used, 100 * GIB, slow_used_bytes=1)
+    assert spilled.forecast().outlook is Outlook.SPILLED
 
 
-@pytest.mark.parametrize('days', [0.1, 0.3, 2.9])
-def test_short_history_is_reported(days: float) -> None:
-    """An ingest of 6.5 hours was forecast to fill a device in 5 days."""
-    found = history(days, gib_per_day=20)
-    assert found.outlook is Outlook.NOT_ENOUGH_HISTORY
-    assert found.growth_bytes_per_day is None
-    assert found.full_in_s is None
-
-
-def test_slow_growth_gives_no_date() -> None:
-    found = history(3, gib_per_day=0.1)
-    assert found.outlook is Outlook.BEYOND_HORIZON
-    assert found.growth_bytes_per_day == pytest.approx(0.1 * GIB, rel=1e-3)
-    assert found.full_in_s is None
-
-
-def test_device_that_spilled_has_no_forecast() -> None:
-    assert (
-        GrowthPoints((0.0,), (GIB,), GIB, slow_used_bytes=1).forecast().outlook is Outlook.SPILLED
-    )
-
-
-def test_full_device_is_full_now() -> None:
-    assert history(3, gib_per_day=10, used=92).full_in_s == 0.0
-
-
-def test_device_change_or_clock_set_back_ends_the_history() -> None:
-    grown = GrowthHistory()
-    for step in range(POINTS):
-        grown = grown.added(step * SPACING_S, step * GIB, 100 * GIB, 0)
-    grown = grown.added(POINTS * SPACING_S, 50 * GIB, 200 * GIB, 0)
-    assert _points(grown) == 1
-    grown = grown.added(0.0, 50 * GIB, 200 * GIB, 0)
-    assert _points(grown) == 1
-
-
-def _points(grown: GrowthHistory) -> Optional[int]:
-    return grown.forecast.points if grown.forecast else None
-
-
-def test_samples_of_a_week_keep_a_bounded_number_of_points() -> None:
+def test_device_change_or_clock_set_back_ends_a_history_of_bounded_length() -> None:
+    """Samples of a week."""
     grown = GrowthHistory()
     for step in range(8640 * 7):
         grown = grown.added(step * 10.0, GIB + step, 100 * GIB, 0, stagger_s=111.0)
-    assert _points(grown) == POINTS
+    kept = [grown]
+    kept.append(grown.added(604800.0, 50 * GIB, 200 * GIB, 0))
+    kept.append(kept[-1].added(0.0, 50 * GIB, 200 * GIB, 0))
+    assert [one.forecast and one.forecast.points for one in kept] == [POINTS, 1, 1]
 
 
 def test_neighbors_are_computed_at_different_times() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from rocksdb_tuner.observe.window import (
     MIN_WINDOW_S,
     SHORT_WINDOW_S,
     Anchor,
-    Latency,
     OsdHistory,
     Window,
     window,
@@ -23,42 +23,28 @@ from rocksdb_tuner.observe.window import (
 
 from .samples import osd_info, sample
 
+_LATENCIES = {'kv_sync', 'kv_flush', 'commit', 'op_w_latency'}
 _counts = st.integers(0, 2**63)
-_maybe_count = st.none() | _counts
-_maybe_latency = st.none() | st.tuples(_counts, _counts)
+#: Growth of a counter between two samples; 0: it stood still, below: it was reset.
+_growth = st.integers(-1, 3).map(lambda n: n * 123_457_003)
 
 
 @st.composite
-def samples(draw: st.DrawFn) -> Sample:
-    latencies = {'kv_sync', 'kv_flush', 'commit', 'op_w_latency'}
-    values = {
-        field: draw(_maybe_latency if field in latencies else _maybe_count)
-        for field in Sample._fields[2:]
-    }
-    return Sample(
-        time_s=draw(st.floats(0, 2e9)),
-        nonce=draw(st.integers(1, 3)),
-        **values,  # type: ignore[arg-type]
-    )
-
-
-def test_differences_of_two_samples() -> None:
-    found = window(sample(100.0, 50), sample(110.0, 150))
-    assert found is not None
-    assert found.window_s == 10.0
-    assert found.op_w == 100
-    assert found.op_w_in_bytes == 409600
-    assert found.kv_sync == Latency(total_s=0.2, operations=100)
-    assert found.kv_sync.mean_ms == 2.0
-
-
-def test_restart_ends_the_window() -> None:
-    assert window(sample(100.0, 50), sample(110.0, 60, nonce=8)) is None
-
-
-def test_gauge_may_decrease() -> None:
-    after = sample(110.0, 150)._replace(db_used_bytes=0)
-    assert window(sample(100.0, 50), after) is not None
+def pairs(draw: st.DrawFn) -> tuple[Sample, Sample]:
+    """Two samples of a process that mostly can be compared, with counters that stand still."""
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    old: Any
+    for field in Sample._fields[2:]:
+        one = st.tuples(_counts, _counts) if field in _LATENCIES else _counts
+        old, by = draw(st.none() | one), draw(_growth)
+        before[field] = after[field] = old
+        if isinstance(old, tuple):
+            after[field] = (max(0, old[0] + by), max(0, old[1] + by // 1000))
+        elif old is not None:
+            after[field] = max(0, old + by)
+    begin_s, apart_s = draw(st.floats(0, 2e9)), draw(st.sampled_from((1.0, 5.0, 30.0)))
+    return Sample(begin_s, 7, **before), Sample(begin_s + apart_s, 7, **after)
 
 
 def filled(count: int, every_s: float) -> OsdHistory:
@@ -75,53 +61,43 @@ def short(history: OsdHistory) -> Window:
 
 
 def test_short_window_spans_half_a_minute() -> None:
-    history = filled(60, 10.0)
-    assert short(history).window_s == SHORT_WINDOW_S
+    assert short(filled(60, 10.0)).window_s == SHORT_WINDOW_S
 
 
 def test_delayed_report_is_skipped_and_ends_nothing() -> None:
-    history = filled(3, 10.0)
-    before = history.short()
-    history = history.added(sample(1020.0 + MIN_WINDOW_S / 2, 70))
-    assert history.short() == before
-    history = history.added(sample(1030.0, 80))
-    assert short(history).window_s == 30.0
+    before = filled(3, 10.0)
+    history = before.added(sample(1020.0 + MIN_WINDOW_S / 2, 70))
+    assert history == before
+    assert short(history.added(sample(1030.0, 80))).window_s == 30.0
 
 
-def test_clock_set_back_restarts_the_window() -> None:
-    history = filled(3, 10.0)
-    history = history.added(sample(500.0, 30))
-    at_once = history.short()
-    history = history.added(sample(510.0, 40))
-    assert at_once is None
-    assert (short(history).window_s, short(history).op_w) == (10.0, 10)
-
-
-def test_restart_discards_all_earlier_samples() -> None:
-    history = filled(30, 60.0)
-    history = history.added(sample(5000.0, 1, nonce=8))
-    history = history.added(sample(5010.0, 3, nonce=8))
-    assert (short(history).window_s, short(history).op_w) == (10.0, 2)
+@pytest.mark.parametrize(
+    'first',
+    [
+        pytest.param(sample(500.0, 30), id='clock set back'),
+        pytest.param(sample(1030.0, 30, nonce=8), id='another process'),
+        pytest.param(sample(1030.0, 1), id='reset'),
+        pytest.param(sample(1020.0 + MAX_GAP_S + 1, 1000), id='gap'),
+    ],
+)
+def test_sample_that_cannot_be_compared_begins_a_new_history(first: Sample) -> None:
+    """Of the long window too."""
+    history = filled(3, 10.0).added(first)
+    assert (history.short(), history.recent) == (None, (first,))
+    history = history.added(sample(first.time_s + 10.0, first.op_w + 10, first.nonce))  # type: ignore[operator]
     written = history.written()
     assert written is not None
-    assert written.window_s == 10.0
+    assert (short(history)[0], short(history).op_w, written.window_s) == (10.0, 10, 10.0)
 
 
-def test_counter_reset_discards_all_earlier_samples() -> None:
-    history = filled(3, 10.0)
-    history = history.added(sample(1030.0, 1))
-    assert history.short() is None
-
-
-def test_long_gap_ends_the_window() -> None:
-    history = filled(3, 10.0)
-    history = history.added(sample(1020.0 + MAX_GAP_S + 1, 1000))
-    assert history.short() is None
+def test_gauge_may_decrease() -> None:
+    after = sample(110.0, 150)._replace(db_used_bytes=0)
+    assert window(sample(100.0, 50), after) is not None
+    assert window(sample(100.0, 50), after._replace(nonce=8)) is None
 
 
 def test_long_window_spans_one_to_two_hours() -> None:
-    history = filled(2000, 10.0)
-    written = history.written()
+    written = filled(2000, 10.0).written()
     assert written is not None
     assert ANCHOR_SPACING_S <= written.window_s <= 2 * ANCHOR_SPACING_S
     assert written.wal_bytes == int(written.window_s) * 16384
@@ -149,59 +125,6 @@ def test_without_bluefs_counters_there_is_no_long_window() -> None:
     history = filled(3, 10.0)
     history = history.added(sample(1030.0, 100)._replace(bytes_written_sst=None))
     assert history.written() is None
-
-
-_Counter = Union[None, int, tuple[int, int]]
-
-
-def _difference(old: _Counter, new: _Counter) -> Union[int, Latency, None]:
-    """Raises ValueError for a counter that was reset."""
-    if old is None or new is None:
-        return None
-    if isinstance(old, tuple) and isinstance(new, tuple):
-        total, count = new[0] - old[0], new[1] - old[1]
-        if min(total, count) < 0:
-            raise ValueError
-        return Latency(total / 1e9, count)
-    assert isinstance(old, int)
-    assert isinstance(new, int)
-    if new < old:
-        raise ValueError
-    return new - old
-
-
-def plain_window(before: Sample, after: Sample) -> Optional[Window]:
-    """The difference of each counter by its name."""
-    window_s = after.time_s - before.time_s
-    if before.nonce != after.nonce or window_s < MIN_WINDOW_S:
-        return None
-    try:
-        found = {
-            field: _difference(getattr(before, field), getattr(after, field))
-            for field in Window._fields[1:]
-        }
-    except ValueError:
-        return None
-    return Window(window_s=window_s, **found)  # type: ignore[arg-type]
-
-
-#: Growth of a counter between two samples; 0: it stood still, below: it was reset.
-_growth = st.integers(-1, 3).map(lambda n: n * 123_457_003)
-
-
-@st.composite
-def pairs(draw: st.DrawFn) -> tuple[Sample, Sample]:
-    """Two samples of a process that mostly can be compared, with counters that stand still."""
-    before = draw(samples())
-    grown: dict[str, Any] = {}
-    for field in Sample._fields[2:]:
-        old, by = getattr(before, field), draw(_growth)
-        if isinstance(old, tuple):
-            grown[field] = (max(0, old[0] + by), max(0, old[1] + by // 1000))
-        elif old is not None:
-            grown[field] = max(0, old + by)
-    apart_s = draw(st.sampled_from((1.0, 5.0, 30.0)))
-    return before, before._replace(time_s=before.time_s + apart_s, **grown)
 
 
 #: Signals of the newest window: the counters that each is made of, and what it is over.
@@ -239,12 +162,19 @@ def test_any_two_samples_give_the_signals_of_their_counters(
     both: tuple[Sample, Sample], dedicated_db: Optional[bool]
 ) -> None:
     """By their names; the module takes them by position."""
-    assert window(*both) == plain_window(*both)
-    history = OsdHistory()
-    for one in both:
-        history = history.added(one)
-    newest, w = history.newest, history.short()
-    assert newest is not None
+    before, after = both
+
+    def grown(counter: str) -> Any:
+        old, new = getattr(before, counter), getattr(after, counter)
+        if old is None or new is None:
+            return None
+        return tuple(b - a for a, b in zip(old, new)) if isinstance(old, tuple) else new - old
+
+    history = OsdHistory().added(before).added(after)
+    window_s = after.time_s - before.time_s
+    amounts = [a for counter in Window._fields[1:] if (a := grown(counter)) is not None]
+    fell = any(min(a) < 0 if isinstance(a, tuple) else a < 0 for a in amounts)
+    newest = before if window_s < MIN_WINDOW_S else after
     found = signals(osd_info(dedicated_db=dedicated_db), history, None)  # type: ignore[arg-type]
     assert (found.osd_id, found.sampled_s) == (0, newest.time_s)
     assert found.db_device_shared == (None if dedicated_db is None else not dedicated_db)
@@ -252,19 +182,20 @@ def test_any_two_samples_give_the_signals_of_their_counters(
     for signal, device in SIZES.items():
         total = getattr(newest, f'{device}_total_bytes') if device else 1
         assert getattr(found, signal) == (getattr(newest, signal) if total else None)
-    if w is None:
+    if fell or newest is before:
         assert {getattr(found, name) for name in (*RATES, *RATIOS, *MEANS)} == {None}
         return
-    assert found.window_s == w.window_s
+    assert found.window_s == window_s
     for signal, counter in RATES.items():
-        amount = getattr(w, counter)
-        assert getattr(found, signal) == (None if amount is None else amount / w.window_s), signal
+        amount = grown(counter)
+        assert getattr(found, signal) == (None if amount is None else amount / window_s), signal
     for signal, (counter, others) in RATIOS.items():
-        parts = [getattr(w, other) for other in others]
+        parts = [grown(other) for other in others]
         whole = None if None in parts else sum(parts)
-        amount = getattr(w, counter)
+        amount = grown(counter)
         expected = None if amount is None or not whole else amount / whole
         assert getattr(found, signal) == expected, signal
     for signal, counter in MEANS.items():
-        latency = getattr(w, counter)
-        assert getattr(found, signal) == (latency.mean_ms if latency else None), signal
+        total_ns, count = grown(counter) or (0, 0)
+        expected = total_ns / 1e9 * 1e3 / count if count else None
+        assert getattr(found, signal) == expected, signal

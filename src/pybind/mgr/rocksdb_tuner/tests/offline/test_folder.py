@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import Any, Optional
 
@@ -172,7 +173,8 @@ def test_all_available_files_are_read() -> None:
         (1795217600.0, 5, 9),
     ]
     totals = KvStats(None, 7, None, None, None)
-    assert osd.evidence.deep == (((1795217600.0, totals),), ((1.5, 2),))
+    counted = replace(totals, memtable_insert=(1.5, 2))
+    assert osd.evidence.deep == ((1795217600.0, counted),)
     assert osd.statistics == (1795217600.0, DeepStats(totals=totals))
     assert osd.running == {
         OPTION: RunningOption('ttl=1', 'mon', ignores_mon=False),
