@@ -90,9 +90,9 @@ def _only_wanted(case: Case, running: Optional[str] = None) -> Weighing:
     runs = Weighed('running options', Origin.RUNNING, base)
     wanted = _wanted(case)
     if _setting('favorite') is None or case.alike(wanted.options, base):
-        return Weighing(None, case.known.bars, (runs,), None, None)
-    better = Weighed('favorite', Origin.PROFILE, wanted.options)
-    return Weighing(None, case.known.bars, (runs, better), better, better)
+        return Weighing(None, case.known.bars, (runs,))
+    better = Weighed('favorite', Origin.PROFILE, wanted.options, chosen=True)
+    return Weighing(None, case.known.bars, (runs, better))
 
 
 def _without_weighing(*args: Any, **more: Any) -> Any:

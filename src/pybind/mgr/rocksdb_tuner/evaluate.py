@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Mapping, Optional
 
+from .advise.case import Circumstances
 from .advise.compaction import compaction_advice
 from .advise.conditions import ClusterFacts, SetupFindings, findings
 from .advise.facts import groups
@@ -111,13 +112,15 @@ def _assessment(
     rollout_under_way = module is not None and module.rollout_under_way
     assessment = assess(
         group,
-        osds,
-        orchestrated=collection.orchestrated,
+        Circumstances(
+            osds,
+            collection.orchestrated,
+            shown_steps or ShownSteps(),
+            custom_profiles,
+            bars_of(module.limits if module else {}),
+            measured_arms(collection.history),
+        ),
         rollout_under_way=rollout_under_way,
-        shown_steps=shown_steps,
-        custom_profiles=custom_profiles,
-        bars=bars_of(module.limits if module else {}),
-        measured=measured_arms(collection.history),
     )
     compaction = None if rollout_under_way else compaction_advice(group, collection.history)
     if compaction is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Callable, Mapping, Optional, Type, Union
 
-from .advise.usage import choice_thresholds
+from .advise.weighing import choice_thresholds
 from .judge.records import Inconclusive, SoakPlan
 from .operations.rollout.automatic import MaintenanceWindow, Policy
 from .snapshot import Mode

@@ -21,8 +21,19 @@ from .limit import read_share
 from .profiles import Profile, profiles, recognize, suits
 from .records import Resource
 from .strings import safe_to_apply
-from .usage import Usage, choice_thresholds, fused, trees, usages
-from .weighing import RESOURCES, Bars, Origin, Weighed, Weighing, weigh
+from .weighing import (
+    RESOURCES,
+    Bars,
+    Origin,
+    Usage,
+    Weighed,
+    Weighing,
+    choice_thresholds,
+    fused,
+    trees,
+    usages,
+    weigh,
+)
 from .whatif.derive import derive
 from .whatif.situation import Situation
 
@@ -61,13 +72,9 @@ def set_name(case: Case, options: str, profile: Optional[Profile] = None) -> str
 def weighing(case: Case, running: Optional[str] = None) -> Weighing:
     """All candidates against ``running``, by default the running options."""
     found = _weighing(case, case.running if running is None else running)
-    if found.chosen is None:
-        return found
     # One change is enough: what would be recommended next takes its place.
-    next_one = _weighing(case, found.chosen.options).chosen
-    if next_one is None:
-        return found
-    return weigh(found.weighed, found.resource, found.bars, next_one.options)
+    after = found.chosen and _weighing(case, found.chosen.options).chosen
+    return weigh(found.weighed, found.resource, found.bars, after.options) if after else found
 
 
 def _weighing(case: Case, base: str) -> Weighing:
@@ -171,8 +178,7 @@ def expected_usages(case: Case, options: str, base: Optional[str] = None) -> tup
     base = case.running if base is None else base
     share, effect = case.thread_share, case.published(options, base)
     published = None if effect is None else _PUBLISHED.get(effect.metric)
-    measured = measured_usage(case, base, options)
-    found = []
+    measured, found = measured_usage(case, base, options), []
     for resource, modeled in usages(base, options, case.situation):
         ratio = modeled
         if resource is Resource.KV_SYNC and share is not None:

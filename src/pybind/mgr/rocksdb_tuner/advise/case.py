@@ -21,21 +21,23 @@ from .conditions import ClusterFacts
 from .conditions.declaration import conditions
 from .facts import first_remove, name_osds, redundant_annex, release_of_osd, with_wal_room
 from .limit import common_storage, kv_sync_busy, limit_of, read_share
-from .objections import (
-    Objection,
-    misfit_objections,
-    of_hardware,
-    standing_objections,
-    workload_objections,
-)
+from .objections import Name, Objection, objection, standing_objections, workload_objections
 from .profiles import Profile, PublishedEvidence, Storage, predict, recognize
-from .records import UNKNOWN_LIMIT, GroupFacts, Limit, MeasuredArm, OsdFacts, OsdOptions, Reason
+from .records import (
+    UNKNOWN_LIMIT,
+    GroupFacts,
+    Limit,
+    MeasuredArm,
+    OsdFacts,
+    OsdOptions,
+    Reason,
+    names,
+)
 from .strings import check, same_meaning
 from .weighing import Bars
 from .whatif.compare import hardware_of_osd
 from .whatif.derive import wal
-from .whatif.overrides import Overrides
-from .whatif.situation import Situation, situation_of_osd
+from .whatif.situation import Overrides, Situation, situation_of_osd
 
 #: A workload with less confidence is no reason to restart OSDs.
 MIN_CONFIDENCE = 0.8
@@ -162,16 +164,16 @@ class Case:
 
     def broken(self, text: str) -> Mapping[str, Problem]:
         """Bounds of the devices or memory of any of these OSDs that it exceeds, by rule."""
-        version = self.release.rocksdb_version
+        version, bounds = self.release.rocksdb_version, names('of-hardware')
         return {
             problem.rule: problem
             for hardware in self.hardware
             for problem in check(text, version, hardware).problems
-            if of_hardware(problem)
+            if problem.severity == 'warning' and problem.rule in bounds
         }
 
     def misfits(self, text: str) -> tuple[Objection, ...]:
-        return misfit_objections(self.broken(text).values())
+        return tuple(objection(Name.MISFIT, p) for p in self.broken(text).values())
 
     @cached_property
     def objections(self) -> tuple[Objection, ...]:
@@ -182,7 +184,8 @@ class Case:
     def under_workload(self, text: str) -> tuple[Objection, ...]:
         if self.writer is None:
             return ()
-        busy = self.busy if self.thread_share is None else None
+        # Clients that also read gain nothing by faster inserts alone.
+        busy = self.busy if self.thread_share is None and not self.reads else None
         return workload_objections(self.effective(text), self.writer, busy)
 
     def solved(self, running: str, text: str) -> tuple[Objection, ...]:
@@ -226,29 +229,24 @@ class Case:
     @cached_property
     def results(self) -> Sequence[MeasuredArm]:
         """Results of experiments that apply to these OSDs, the newest first."""
-        applies = (
-            self.group.who,
-            self.release.name,
-            None if self.writer is None else self.writer.workload_class.value,
-        )
+        workload = None if self.writer is None else self.writer.workload_class.value
+        applies = (self.group.who, self.release.name, workload)
         found = [m for m in self.known.measured if (m.who, m.release, m.workload) == applies]
         return sorted(found, key=lambda arm: -arm.time_s)
 
     def measured(self, options_from: str, options_to: str) -> Optional[MeasuredArm]:
         """The newest result on a change; None if it was never measured."""
-        change = (options_from, options_to)
-        same = (
-            m for m in self.results if all(map(self.alike, (m.options_from, m.options), change))
-        )
-        return next(same, None)
+        for arm in self.results:
+            if self.alike(arm.options_from, options_from) and self.alike(arm.options, options_to):
+                return arm
+        return None
 
     @cached_property
     def winner(self) -> Optional[MeasuredArm]:
         """The winner that the OSDs should run, or already run; None if there is none."""
         for arm in self.results:
-            newest = arm is self.measured(arm.options_from, arm.options)
-            running = any(self.alike(o, self.running) for o in (arm.options_from, arm.options))
-            if arm.won and newest and running:
+            newest = arm.won and arm is self.measured(arm.options_from, arm.options)
+            if newest and any(self.alike(o, self.running) for o in (arm.options_from, arm.options)):
                 return arm
         return None
 
@@ -256,6 +254,7 @@ class Case:
 _NOT_REACHED = (
     'ceph.conf, the environment or the command line overrides the config store for {}.',
     'Entries for single OSDs apply to {}.',
+    'No option string of BlueStore applies to {}, which have another object store.',
 )
 
 
@@ -264,9 +263,10 @@ def group_case(group: GroupFacts, known: Circumstances) -> Union[Case, str]:
     up = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
     if not up:
         return 'No OSD of the group is up with known options.'
-    unstartable = [(o.info.osd_id, options) for o, options in up if options.starts is False]
+    by_id = {o.info.osd_id: options for o, options in up}
+    unstartable = [n for n, options in by_id.items() if options.starts is False]
     if unstartable:
-        return f'{first_remove([n for n, _ in unstartable], unstartable[0][1])}.'
+        return f'{first_remove(unstartable, by_id[unstartable[0]])}.'
     releases = {release_of_osd(o.info) for o, _ in up}
     names = ', '.join(sorted({o.info.version or '?' for o, _ in up}))
     release = releases.pop()
@@ -274,20 +274,12 @@ def group_case(group: GroupFacts, known: Circumstances) -> Union[Case, str]:
         return f'This module does not know the release of all OSDs ({names}): no recommendations.'
     if releases:
         return f'The OSDs run different releases ({names}): finish the upgrade first.'
-    usable: list[tuple[OsdFacts, OsdOptions]] = []
-    overruled: list[int] = []
-    shadowed: list[int] = []
-    for osd, options in up:
-        own = options.deciding_who is not None and is_own_entry(options.deciding_who)
-        if options.overruled:
-            overruled.append(osd.info.osd_id)
-        if own:
-            shadowed.append(osd.info.osd_id)
-        if not own and not options.overruled:
-            usable.append((osd, options))
-    remarks = tuple(
-        text.format(name_osds(ids)) for text, ids in zip(_NOT_REACHED, (overruled, shadowed)) if ids
-    )
+    own = {n for n, o in by_id.items() if o.deciding_who and is_own_entry(o.deciding_who)}
+    overruled = {n for n, o in by_id.items() if o.overruled}
+    foreign = {o.info.osd_id for o, _ in up if o.info.objectstore not in {None, 'bluestore'}}
+    excluded = (overruled, own, foreign)
+    usable = [(o, options) for o, options in up if o.info.osd_id not in set().union(*excluded)]
+    remarks = tuple(text.format(name_osds(ids)) for text, ids in zip(_NOT_REACHED, excluded) if ids)
     blocker = (
         _blocker([options for _, options in usable])
         if usable

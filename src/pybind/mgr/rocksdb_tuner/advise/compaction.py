@@ -11,7 +11,7 @@ from ..units import format_plural, natural
 from .facts import places, release_of_osd
 from .limit import storage_of
 from .profiles import recognize
-from .proposal import prediction_text, recommendation_id
+from .proposal import recommendation_id
 from .records import (
     Decision,
     GroupFacts,
@@ -95,7 +95,7 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
             group.who,
             f'Compact {format_plural(len(osds), "OSD")}, one at a time',
             reason.statement,
-            prediction_text(next(iter(predictions), None)),
+            predictions[0].text if predictions else None,
             'write latency of an OSD while it compacts',
             'medium: cannot be undone; no restart',
             f'ceph rocksdb-tuner apply {advice_id}',

@@ -8,6 +8,7 @@ recommendation, a remedy for what limits the clients, and the conclusion of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Optional
 
 from .conditions.declaration import conditions
@@ -35,6 +36,13 @@ RELIEVED = frozenset(
     }
 )
 _PRIORITIES = tuple(Priority)
+#: The findings with the commands that relieve a limit, if there is one of them.
+_EXPLAINED = {
+    Resource.MEMORY: ('onode-cache-misses', 'kv-cache-misses', 'memory-target-small'),
+    Resource.DB_DEVICE: ('write-stalls',),
+    Resource.DB_SPACE: ('spillover', 'db-device-nearly-full'),
+    Resource.WAL_SPACE: ('wal-device-small',),
+}
 
 
 def decide(
@@ -65,7 +73,12 @@ def decide(
         *(r.decision for r in advised),
         assessment.conclusion,
     )
-    return ranked[0]
+    first, seen = ranked[0], {f.finding_id for f in findings if osds.intersection(f.osds)}
+    see = _EXPLAINED.get(first.limit.resource, ()) if first.limit else ()
+    if first.next_command == f'{_COMMAND} osd' and seen.intersection(see):
+        named = next(finding_id for finding_id in see if finding_id in seen)
+        return replace(first, next_command=f'{_COMMAND} findings {named}')
+    return first
 
 
 def _remedy(who: str, finding: Finding) -> Decision:
@@ -82,13 +95,16 @@ def _remedy(who: str, finding: Finding) -> Decision:
 def nothing(who: str, because: str, limit: Limit, next_command: Optional[str] = None) -> Decision:
     """No change of options: because of what, and what limits; what relieves that, if anything."""
     limited = limited_by(limit) and f'Limited by {limited_by(limit)}'
-    relieved = limit.resource in RELIEVED or limit.thread_share is not None
-    if relieved:
-        finding = finding_of(limit)
+    finding, one = finding_of(limit), (limit.part or '').partition('osd.')[2]
+    relieved = limit.resource in RELIEVED or limit.thread_share is not None or finding is not None
+    do = f'Provide {relief_of(limit)}' if relieved else 'Nothing to change'
+    if one:
+        do, next_command = f'Look at {limit.part}', f'{_COMMAND} osd {one}'
+    elif relieved:
         next_command = f'{_COMMAND} findings {finding}' if finding else f'{_COMMAND} osd'
     return Decision(
         who,
-        f'Provide {relief_of(limit)}' if relieved else 'Nothing to change',
+        do,
         ' '.join(filter(None, (limited, because) if relieved else (because, limited))),
         next_command=next_command,
         limit=limit,

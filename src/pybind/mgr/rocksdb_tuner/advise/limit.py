@@ -340,7 +340,8 @@ def _kv_sync(
     elif part is SYNC or (not part and round_ms and round_ms.value >= limits.slow_round_ms):
         resource, confidence = Resource.DB_DEVICE, 0.7
     if storage is Storage.HDD:
-        resource, confidence, part = Resource.DATA_DEVICE, 0.8, part and DISK_FLUSH
+        # Whatever its parts are: on a disk each takes a rotation.
+        resource, confidence, part = Resource.DATA_DEVICE, 0.8, DISK_FLUSH
     evidence = (busy,) if shown is None else (busy, shown)
     return Limit(
         resource,

@@ -6,10 +6,8 @@ one with a lower suitability, is no objection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
-from typing import Mapping, Optional
+from typing import Mapping, NamedTuple, Optional
 
 from ..options.catalogue import NO_COMPRESSION
 from ..options.checks import Problem
@@ -48,8 +46,7 @@ class Name(str, Enum):
 AGAINST_OWN_ENTRIES = frozenset({Name.SUPERSEDED, Name.UNSAFE})
 
 
-@dataclass(frozen=True)
-class Objection:
+class Objection(NamedTuple):
     name: Name
     reason: Reason
     #: None: the string as a whole.
@@ -68,20 +65,11 @@ def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ..
     if profile is not None and profile.superseded:
         found.append(Objection(Name.SUPERSEDED, Reason.of('superseded', profile=profile)))
     problems = check(text, release.rocksdb_version).problems
-    found += [_of_problem(Name.UNSAFE, p) for p in problems if p.severity == 'error']
+    found += [objection(Name.UNSAFE, p) for p in problems if p.severity == 'error']
     # Published strings were tested as a whole.
     if profile is None:
-        found += [_of_problem(Name.HARMFUL, p) for p in problems if harmful(p)]
+        found += [objection(Name.HARMFUL, p) for p in problems if harmful(p)]
     return tuple(found)
-
-
-def of_hardware(problem: Problem) -> bool:
-    """Whether a problem of a check with hardware is a bound of that hardware."""
-    return problem.severity == 'warning' and problem.rule in names('of-hardware')
-
-
-def misfit_objections(problems: Iterable[Problem]) -> tuple[Objection, ...]:
-    return tuple(_of_problem(Name.MISFIT, problem) for problem in problems)
 
 
 def harmful(problem: Problem) -> bool:
@@ -90,7 +78,7 @@ def harmful(problem: Problem) -> bool:
     return problem.severity == 'warning' and problem.rule not in ignored
 
 
-def _of_problem(name: Name, problem: Problem) -> Objection:
+def objection(name: Name, problem: Problem) -> Objection:
     about = '' if problem.option is None else f'{problem.option}: '
     reason = Reason.of('problem', about=about, problem=problem)
     return Objection(name, reason, problem.option, rules()[problem.rule].weighs)

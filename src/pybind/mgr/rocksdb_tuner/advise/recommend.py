@@ -7,11 +7,9 @@ running options stay, and "nothing to change" comes with its reasons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Optional, Union
 
-from ..plan.commands import ShownSteps
 from ..workload.classify import writer_of
 from ..workload.records import WorkloadClass
 from .candidates import weighing
@@ -20,10 +18,9 @@ from .choice import Target, default_target, fixed, redundant_entry, target_of
 from .decision import nothing, wait_for
 from .objections import AGAINST_OWN_ENTRIES, Name
 from .profiles import Profile, recognize
-from .proposal import changed, recommended
-from .reasons import change_by, outweighed, reason_from
-from .records import Decision, GroupFacts, MeasuredArm, OsdFacts, Recommendation
-from .weighing import Assessment, Bars, Weighing
+from .proposal import change_by, changed, lost_experiment, outweighed, recommended
+from .records import Decision, GroupFacts, MeasuredArm, Recommendation
+from .weighing import Assessment, Weighing
 
 #: Workloads without clear client work, which are no reason for a change unless their kind of writes
 #: is known.
@@ -39,60 +36,42 @@ _WORKLOAD = 'ceph rocksdb-tuner workload'
 
 
 def assess(
-    group: GroupFacts,
-    all_osds: Sequence[OsdFacts],
-    *,
-    orchestrated: bool = True,
-    rollout_under_way: bool = False,
-    shown_steps: Optional[ShownSteps] = None,
-    custom_profiles: Sequence[Profile] = (),
-    bars: Optional[Bars] = None,
-    measured: Sequence[MeasuredArm] = (),
+    group: GroupFacts, known: Circumstances, *, rollout_under_way: bool = False
 ) -> Assessment:
-    """Assess ``group``: see `Circumstances`.
+    """Assess ``group``.
 
     ``rollout_under_way``: ignore entries of single OSDs, since they may be the rollout's.
     """
-    known = Circumstances(
-        all_osds,
-        orchestrated,
-        shown_steps or ShownSteps(),
-        custom_profiles,
-        bars or Bars(),
-        measured,
-    )
-    own, remarks = ((), ()) if rollout_under_way else _of_entries(group, known)
-    case = group_case(group, known)
-    if isinstance(case, str):
-        blocked = wait_for(group.who, 'no change is possible yet', ' '.join((case, *remarks)))
-        return Assessment(group.who, blocked, own)
-    weighed = weighing(case) if _may_tune(case, case.running) else None
-    advice = _advice(case, weighed)
+    own: list[Recommendation] = []
+    remarks: list[str] = []
+    for case in () if rollout_under_way else entry_cases(group, known):
+        advice = _of_entries(case)
+        if isinstance(advice, Recommendation):
+            own.append(advice)
+        elif advice is not None and case.annex is not None:
+            # To remove by hand.
+            remarks.append(advice.because)
+    found = group_case(group, known)
+    if isinstance(found, str):
+        blocked = wait_for(group.who, 'no change is possible yet', ' '.join((found, *remarks)))
+        return Assessment(group.who, blocked, tuple(own))
+    weighed = weighing(found) if _may_tune(found, found.running) else None
+    advice = _advice(found, weighed)
     if isinstance(advice, Decision):
-        advice = replace(advice, because=' '.join((advice.because, *case.remarks)))
-        return Assessment(group.who, advice, own, weighed)
+        advice = replace(advice, because=' '.join((advice.because, *found.remarks)))
+        return Assessment(group.who, advice, tuple(own), weighed)
     return Assessment(group.who, advice.decision, (advice, *own), weighed)
 
 
-def _of_entries(
-    group: GroupFacts, known: Circumstances
-) -> tuple[tuple[Recommendation, ...], tuple[str, ...]]:
-    """Recommendations for entries by themselves, and remarks on annexes to remove manually."""
-    found: list[Recommendation] = []
-    remarks: list[str] = []
-    for case in entry_cases(group, known):
-        redundant, standing = redundant_entry(case), case.standing(case.running)
-        advice: Union[Recommendation, Decision, None] = None
-        if redundant is not None:
-            advice = recommended(case, default_target(case), (redundant,))
-        elif AGAINST_OWN_ENTRIES & {o.name for o in standing}:
-            target = fixed(case, standing)
-            advice = target and changed(case, [o.reason for o in standing], target)
-        if isinstance(advice, Recommendation):
-            found.append(advice)
-        elif advice is not None and case.annex is not None:
-            remarks.append(advice.because)
-    return tuple(found), tuple(remarks)
+def _of_entries(case: Case) -> Union[Recommendation, Decision, None]:
+    """What to do about entries by themselves; None if they may stay."""
+    redundant, standing = redundant_entry(case), case.standing(case.running)
+    if redundant is not None:
+        return recommended(case, default_target(case), (redundant,))
+    if AGAINST_OWN_ENTRIES & {o.name for o in standing}:
+        target = fixed(case, standing)
+        return target and changed(case, [o.reason for o in standing], target)
+    return None
 
 
 def _may_tune(case: Case, running: str) -> bool:
@@ -159,7 +138,7 @@ def _by_experiment(case: Case, winner: MeasuredArm) -> Union[Recommendation, Dec
         return nothing(case.group.who, text, case.limit)
     profile = recognize(winner.options, case.release) or _custom_profile(case, winner.options)
     target = Target(winner.options, profile, ())
-    return changed(case, [reason_from(winner)], target, measured=True)
+    return changed(case, [lost_experiment(winner)], target, measured=True)
 
 
 def _custom_profile(case: Case, options: str) -> Optional[Profile]:
@@ -168,7 +147,7 @@ def _custom_profile(case: Case, options: str) -> Optional[Profile]:
 
 def _none_gains(case: Case, weighed: Weighing) -> Decision:
     """Why no candidate qualifies; names the best one only if it may gain enough."""
-    saved, bars = 'any resource', weighed.bars
+    saved, bars, best = 'any resource', weighed.bars, weighed.best
     if case.thread_share is not None:
         saved = 'the space of RocksDB (none shortens flushes and syncs)'
     elif case.reads:
@@ -177,7 +156,6 @@ def _none_gains(case: Case, weighed: Weighing) -> Decision:
         f'No option string considered ({len(weighed.weighed) - 1}) is certain to save '
         f'{bars.min_gain:.0%} of {saved} at the cost of at most {bars.max_loss:.0%} of another.'
     )
-    best = weighed.best
     main = None if best is None else best.main(weighed.resource, bars)
     if best is not None and main is not None and main.ratio.value <= 1 - bars.min_gain:
         text = f'{text} The best is {best.name}: {best.short}'

@@ -7,6 +7,7 @@ from enum import Enum
 from functools import cache
 from typing import Annotated, Mapping, NamedTuple, Optional
 
+from ..judge.records import Predicted
 from ..knowledge import loader
 from ..mgr.records import ConfigEntry, OsdInfo, Place
 from ..notes import Amount, InPlace, Named, NotEmpty, OsdId, Picked, Share
@@ -17,6 +18,7 @@ from ..observe.starts import LastStart
 from ..observe.trend import Forecast
 from ..options.grammar import OptionDifference, difference
 from ..plan.records import ANNEX, OPTION, ChangeRequest
+from ..units import format_change_range
 from ..workload.records import Evidence, Workload
 
 
@@ -299,6 +301,10 @@ def names(which: str) -> frozenset[str]:
     return frozenset(loader.load('choice')['names'][which]['values'])
 
 
+#: In all other predicted signals lower is better.
+_MORE_IS_BETTER = frozenset({'write_iops', 'rw_iops'})
+
+
 @dataclass(frozen=True)
 class Prediction:
     """Predicted effect of a change on one signal.
@@ -313,6 +319,23 @@ class Prediction:
     low_percent: Annotated[float, 'Lower end of the expected change, in percent.']
     high_percent: Annotated[float, 'Upper end of the expected change, in percent.']
     basis: Annotated[str, 'Published measurement or model behind the prediction.']
+
+    @property
+    def is_gain(self) -> bool:
+        """Whether it is predicted to be better, and its interval excludes worse."""
+        if self.signal in _MORE_IS_BETTER:
+            return self.estimate_percent > 0 and self.low_percent >= 0
+        return self.estimate_percent < 0 and self.high_percent <= 0
+
+    @property
+    def text(self) -> str:
+        """For the history."""
+        return f'{self.metric}: {format_change_range(self.low_percent, self.high_percent)}'
+
+    @property
+    def predicted(self) -> Predicted:
+        """The same in numbers."""
+        return Predicted(self.metric, self.low_percent, self.high_percent)
 
 
 @dataclass(frozen=True)

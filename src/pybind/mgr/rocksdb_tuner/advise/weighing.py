@@ -1,25 +1,36 @@
 """Choice among candidate option strings by their expected effect. Pure.
 
-A candidate qualifies if it saves `Bars.min_gain` of any resource and uses no other resource more by
+The model of the tree gives the usage of each resource relative to the running options. A candidate
+qualifies if it saves `Bars.min_gain` of any resource and uses no other resource more by
 `Bars.max_loss`, both with 80% probability. The best-tested of these is chosen, the default of later
 releases first, unless another one qualifies in its place.
-
-Assessment of a group of OSDs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Annotated, Optional
+from functools import lru_cache, partial
+from statistics import NormalDist
+from typing import Annotated, NamedTuple, Optional
 
-from ..lsm.records import Estimate
+from ..lsm.calibration import calibration
+from ..lsm.cpu import cpu_change, kv_sync_change
+from ..lsm.model import amplification_of
+from ..lsm.records import Estimate, TreeModel
 from ..notes import InPlace, Named
 from ..units import format_effect
+from ..workload.records import numbers
 from .records import Decision, Recommendation, Resource
-from .usage import Usage, at_most, choice_thresholds
+from .whatif.situation import Assumptions, Situation
+from .whatif.tree import packed, packing_in, tree_of
 
+#: Half-width of an 80% interval in standard deviations.
+_END = NormalDist().inv_cdf(0.9)
+#: One-sided 80% bound in standard deviations.
+_SURE = NormalDist().inv_cdf(0.8)
 #: Names of the resources' usage, for use with a percentage.
 RESOURCES = {
     Resource.KV_SYNC: 'kv_sync thread time per write',
@@ -29,6 +40,183 @@ RESOURCES = {
     Resource.WAL_SPACE: 'space taken by the WAL',
     Resource.MEMORY: 'memory including memtables',
 }
+#: Meaning, unit and source: ``knowledge/choice.json``.
+choice_thresholds = partial(numbers, 'choice')
+
+
+class Usage(NamedTuple):
+    """Effect of an option string on one resource."""
+
+    resource: Annotated[Resource, 'The resource.']
+    #: Usage after to before the change.
+    ratio: Estimate
+
+    @property
+    def estimate_percent(
+        self,
+    ) -> Annotated[float, 'Change in use relative to the running options; negative is better.']:
+        return 100 * (self.ratio.value - 1)
+
+    @property
+    def low_percent(self) -> Annotated[float, 'Lower end of the 80% interval.']:
+        return 100 * (self.ratio.low - 1)
+
+    @property
+    def high_percent(self) -> Annotated[float, 'Upper end of the 80% interval.']:
+        return 100 * (self.ratio.high - 1)
+
+    @property
+    def at_most(self) -> float:
+        """Upper bound of the ratio with 80% probability."""
+        value, high = self.ratio.value, self.ratio.high
+        return value * math.exp(_SURE * max(0.0, math.log(high / value)) / _END)
+
+    @property
+    def effect(self) -> str:
+        """ "-29% (-35 to -21%)" """
+        return format_effect(self.estimate_percent, self.low_percent, self.high_percent)
+
+    @property
+    def change(self) -> str:
+        """ "The space taken by RocksDB changes by -29% (-35 to -21%)" """
+        return f'The {RESOURCES[self.resource]} changes by {self.effect}'
+
+
+def fused(modeled: Estimate, published: float, deviation: float) -> Estimate:
+    """Precision-weighted mean of the model and a published figure.
+
+    ``deviation``: log standard deviation of published figures between clusters. Both sides of the
+    model's interval are scaled separately.
+    """
+    down, up = (abs(math.log(end / modeled.value)) / _END for end in (modeled.low, modeled.high))
+    # The model's error toward the figure.
+    own = up if published > modeled.value else down
+    middle = math.log(modeled.value)
+    if own:
+        middle += math.log(published / modeled.value) / (1 + (deviation / own) ** 2)
+    low, high = (
+        middle + sign * _END * side / math.hypot(1, side / deviation)
+        for sign, side in ((-1, down), (1, up))
+    )
+    return Estimate(math.exp(low), math.exp(middle), math.exp(high))
+
+
+def usages(options_from: str, options_to: str, situation: Situation) -> tuple[Usage, ...]:
+    """Usage of each modeled resource; empty if either option string cannot be modeled."""
+    return _usages(options_from, options_to, comparable(situation))
+
+
+@lru_cache(maxsize=512)
+def _usages(options_from: str, options_to: str, asked: Situation) -> tuple[Usage, ...]:
+    before, after = trees(options_from, options_to, asked)
+    if before is None or after is None:
+        return ()
+    wal = [tree.wal.device_bytes.value for tree in (before, after)]
+    memory = [tree.memtables.bounded_bytes.value for tree in (before, after)]
+    target = before.memtables.memory_target_bytes
+    found = {
+        Resource.KV_SYNC: kv_sync_change(
+            before.column_families,
+            after.column_families,
+            calibration().inserts_of(asked.load.workload, thread_waits=asked.load.thread_waits),
+        ),
+        Resource.CORES: cpu_change(before, after),
+        Resource.DB_DEVICE: _written(options_from, options_to, asked, before, after),
+        Resource.DB_SPACE: _space(options_from, options_to, asked, before, after),
+        Resource.WAL_SPACE: _certain(wal[1] / wal[0]) if asked.devices.dedicated_wal else None,
+        # Including memtables, relative to `osd_memory_target`.
+        Resource.MEMORY: _certain(max(0.01, 1 + (memory[1] - memory[0]) / target))
+        if target
+        else None,
+    }
+    return tuple(Usage(resource, ratio) for resource, ratio in found.items() if ratio is not None)
+
+
+def trees(
+    options_from: str, options_to: str, situation: Situation
+) -> tuple[Optional[TreeModel], Optional[TreeModel]]:
+    """Models of the same data, whose size depends on the compression."""
+    situation = comparable(situation)
+    before = tree_of(options_from, situation)
+    if before is not None:
+        try:
+            situation = packed(options_from, options_to, situation)
+        except ValueError:
+            return before, None
+    return before, tree_of(options_to, situation)
+
+
+def comparable(situation: Situation) -> Situation:
+    """Round the situation, so that small changes between ticks keep the cache valid."""
+    load, held = situation.load, situation.objects
+    objects = None if held is None else Estimate(*(_stepped(end) or 0.0 for end in held.ends))
+    return replace(
+        situation,
+        load=replace(
+            load,
+            wal_bytes_per_s=None,
+            data_bytes=_stepped(load.data_bytes),
+            objects=_stepped(load.objects) if objects is None else objects.value,
+            log_entries=_stepped(load.log_entries),
+            written_ratio=_stepped(load.written_ratio) or 0.0,
+        ),
+        objects=objects,
+        assumptions=Assumptions(),
+    )
+
+
+#: Ratio of rounding steps, small compared with the model's intervals.
+_STEP = 1.15
+
+
+def _stepped(value: Optional[float]) -> Optional[float]:
+    return float(f'{_STEP ** round(math.log(value, _STEP)):.6g}') if value else value
+
+
+def _written(
+    options_from: str, options_to: str, situation: Situation, before: TreeModel, after: TreeModel
+) -> Optional[Estimate]:
+    """Device bytes per WAL byte; the WAL itself is unchanged."""
+    if situation.load.data_bytes is None:
+        # The model's assumption would differ between two option strings.
+        return None
+    pairs = [(before.amplification, after.amplification)]
+    for asked in situation.interval_ends:
+        new = packed(options_from, options_to, asked).tree_inputs(options_to)
+        pairs.append((amplification_of(asked.tree_inputs(options_from)), amplification_of(new)))
+    ratios = [n.write.value / o.write.value for o, n in pairs if o.write and n.write]
+    if len(ratios) < len(pairs):
+        return None
+    quantity = calibration().quantities['write_amplification_change']
+    low, high = quantity.around(min(ratios)).low, quantity.around(max(ratios)).high
+    return Estimate(low, ratios[0], high)
+
+
+def _space(
+    options_from: str, options_to: str, situation: Situation, before: TreeModel, after: TreeModel
+) -> Optional[Estimate]:
+    """SST files, and WAL files if they are on the same device."""
+    data_bytes, spaces = situation.load.data_bytes, (before.amplification, after.amplification)
+    ratio, (old, new) = packing_in(situation, options_from, options_to), (a.space for a in spaces)
+    if ratio is None or old is None or new is None:
+        return None
+    reach = 1.0 if ratio == 1 else math.exp(_END * choice_thresholds().packing_deviation)
+    if data_bytes is None:
+        # The shares of level 0 and the WAL are unknown; compression applies to all data.
+        return None if ratio == 1 else Estimate(ratio / reach, ratio, ratio * reach)
+    stale = new.value / old.value
+    # The error from level 0 and stale data is as large as their effect.
+    reach *= math.exp(abs(math.log(stale)))
+    ends = [ratio * stale / reach, ratio * stale, ratio * stale * reach]
+    if not situation.devices.dedicated_wal:
+        logs = [tree.wal.device_bytes.value for tree in (before, after)]
+        ends = [(data_bytes * part + logs[1]) / (data_bytes + logs[0]) for part in ends]
+    return Estimate(*ends)
+
+
+def _certain(ratio: float) -> Estimate:
+    """For sizes that depend on the options alone."""
+    return Estimate(ratio, ratio, ratio)
 
 
 class Origin(str, Enum):
@@ -103,18 +291,22 @@ class Weighed:
     #: Without a model of the workload: whether publications recommend it instead.
     suits_better: bool = False
 
+    @property
+    def feasible(self) -> bool:
+        return not self.infeasible and self.origin is not Origin.RUNNING
+
     def of(self, resource: Resource) -> Optional[Estimate]:
         return next((u.ratio for u in self.usages if u.resource is resource), None)
 
     def gains(self, bars: Bars) -> tuple[Usage, ...]:
         """Resources of which it saves the required gain, with 80% probability."""
         counted = (u for u in self.usages if u.resource not in bars.no_gain)
-        return tuple(u for u in counted if at_most(u.ratio) <= 1 - bars.min_gain)
+        return tuple(u for u in counted if u.at_most <= 1 - bars.min_gain)
 
     def losses(self, bars: Bars) -> tuple[Usage, ...]:
         """Resources whose usage may increase by more than the allowed loss."""
         counted = (u for u in self.usages if u.resource not in bars.plenty)
-        return tuple(u for u in counted if at_most(u.ratio) > 1 + bars.max_loss)
+        return tuple(u for u in counted if u.at_most > 1 + bars.max_loss)
 
     def qualifies(self, bars: Bars) -> bool:
         return (self.suits_better or bool(self.gains(bars))) and not self.losses(bars)
@@ -135,9 +327,17 @@ class Weighing:
     bars: Annotated[Bars, InPlace()]
     #: The running options first.
     weighed: Annotated[tuple[Weighed, ...], Named('candidates'), 'Candidates that were compared.']
-    chosen: Optional[Weighed]
-    #: The feasible candidate with the largest saving; None if there is none.
-    best: Optional[Weighed]
+
+    @property
+    def chosen(self) -> Optional[Weighed]:
+        return next((w for w in self.weighed if w.chosen), None)
+
+    @property
+    def best(self) -> Optional[Weighed]:
+        """The feasible candidate with the largest saving; None if there is none."""
+        mains = [(w.main(self.resource, self.bars), w) for w in self.weighed if w.feasible]
+        savings = [(main.ratio.value, w) for main, w in mains if main and main.ratio.value < 1]
+        return min(savings, key=lambda saving: saving[0])[1] if savings else None
 
     @property
     def shown_resource(
@@ -160,62 +360,36 @@ def weigh(
 
     ``better``: chosen if it qualifies, since it would be chosen in place of the best-tested one.
     """
-    feasible = [w for w in weighed if not w.infeasible and w.origin is not Origin.RUNNING]
     qualified = sorted(
-        (w for w in feasible if w.qualifies(bars)), key=lambda w: _PREFERENCE.index(w.origin)
+        (w for w in weighed if w.feasible and w.qualifies(bars)),
+        key=lambda w: (w.options != better, _PREFERENCE.index(w.origin)),
     )
-    chosen = next((w for w in qualified if w.options == better), next(iter(qualified), None))
-    # The largest saving first.
-    savings = [
-        (main.ratio.value, n)
-        for n, w in enumerate(weighed)
-        if w in feasible
-        for main in [w.main(resource, bars)]
-        if main is not None and main.ratio.value < 1
-    ]
-    explained = tuple(
-        replace(w, short=_short(w, resource, bars, chosen), chosen=w is chosen)
-        if w in feasible
-        else w
+    chosen = qualified[0] if qualified else None
+    explained = (
+        replace(w, short=_short(w, resource, bars, chosen), chosen=w is chosen) if w.feasible else w
         for w in weighed
     )
-    return Weighing(
-        resource,
-        bars,
-        explained,
-        None if chosen is None else explained[list(weighed).index(chosen)],
-        explained[min(savings)[1]] if savings else None,
-    )
+    return Weighing(resource, bars, tuple(explained))
 
 
 def _short(
     weighed: Weighed, resource: Optional[Resource], bars: Bars, chosen: Optional[Weighed]
 ) -> Optional[str]:
+    """Why a feasible candidate was not chosen."""
+    main = weighed.main(resource, bars)
     if weighed is chosen:
         return None
-    main = weighed.main(resource, bars)
     if main is None:
         return 'Its effect is unknown.'
     if not weighed.gains(bars):
         unsure = ', but not certain enough' if main.ratio.value <= 1 - bars.min_gain else ''
-        return f'{_change(main)}; a gain of {bars.min_gain:.0%} is required{unsure}.'
-    worst = max(weighed.losses(bars), key=lambda u: at_most(u.ratio), default=None)
+        return f'{main.change}; a gain of {bars.min_gain:.0%} is required{unsure}.'
+    worst = max(weighed.losses(bars), key=lambda u: u.at_most, default=None)
     if worst is not None:
         unsure = ', and more cannot be ruled out' if worst.ratio.value <= 1 + bars.max_loss else ''
-        return f'{_change(worst)}; a loss of {bars.max_loss:.0%} is allowed{unsure}.'
+        return f'{worst.change}; a loss of {bars.max_loss:.0%} is allowed{unsure}.'
     assert chosen is not None
     return f'It qualifies, but is not clearly better than {chosen.name}, which is better tested.'
-
-
-def _change(usage: Usage) -> str:
-    """ "The space taken by RocksDB changes by -29% (-35 to -21%)" """
-    return f'The {RESOURCES[usage.resource]} changes by {effect_of(usage.ratio)}'
-
-
-def effect_of(ratio: Estimate) -> str:
-    """ "-29% (-35 to -21%)" """
-    value, low, high = (100 * (end - 1) for end in (ratio.value, ratio.low, ratio.high))
-    return format_effect(value, low, high)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import Any, Callable, Optional
 
 from ..advise.whatif.compare import compare, sides, subjects
 from ..advise.whatif.derive import derive
-from ..advise.whatif.overrides import read_overrides
-from ..advise.whatif.situation import Situation, find_situation
+from ..advise.whatif.situation import Situation, find_situation, read_overrides
 from ..advise.whatif.tree import tree
 from ..collection import report as reports
 from ..doctor import Environment, examine

@@ -10,8 +10,7 @@ from typing import Annotated, Optional
 from ..advise.decision import decide, wait_for
 from ..advise.records import Decision, Finding, GroupFacts, Kind, Resource, Severity
 from ..advise.records import Recommendation as Advice
-from ..advise.usage import at_most
-from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, effect_of
+from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed
 from ..judge.records import SoakPlan, contradiction
 from ..notes import Amount, InPlace, OsdId
 from ..observe.report_interval import USABLE_S, Reports
@@ -369,8 +368,8 @@ def _gain(weighed: Weighed, resource: Resource) -> Optional[str]:
 
 def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
     others = [u for u in weighed.usages if u.resource not in {resource, *bars.plenty}]
-    worst = max(others, key=lambda u: at_most(u.ratio), default=None)
-    return (UNKNOWN, '') if worst is None else (effect_of(worst.ratio), worst.resource.value)
+    worst = max(others, key=lambda u: u.at_most, default=None)
+    return (UNKNOWN, '') if worst is None else (worst.effect, worst.resource.value)
 
 
 def _compared_with(batch: PlannedBatch) -> Optional[str]:

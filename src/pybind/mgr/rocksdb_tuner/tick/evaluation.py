@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Optional
 
-from ..advise.conditions import SetupFindings
-from ..advise.conditions.hold import HoldState, hold, raised, since
+from ..advise.conditions import HoldState, SetupFindings, hold, raised, since
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.facts import osd_options, settings_in_force
 from ..advise.memory import WorkloadMemory

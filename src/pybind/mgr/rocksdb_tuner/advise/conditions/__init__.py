@@ -1,26 +1,28 @@
-"""Conditions for findings, one declared function each. Pure.
+"""Conditions for findings, one declared function each, and which become health checks. Pure.
 
-A condition without its required signals yields no finding.
+A condition without its required signals yields no finding. Health checks are raised and cleared
+after a delay.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import AbstractSet, Mapping, Optional
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import AbstractSet, Mapping, Optional, TypeVar
 
 from ..facts import name_osds
 from ..records import Finding, OsdFacts, Severity
 from . import load, options  # noqa: F401 - their conditions
 from .declaration import ClusterFacts, conditions, present_needs
 
-__all__ = ['OF_THE_PRESENT', 'OF_THE_SETUP', 'ClusterFacts', 'SetupFindings', 'findings']
+__all__ = ['ClusterFacts', 'HoldState', 'SetupFindings', 'findings', 'hold', 'raised', 'since']
 
 #: As errors: OSDs would not start again.
 _KEEP_DOWN = frozenset({'unstartable-options', 'cache-ratios'})
 _ORDER = {severity: rank for rank, severity in enumerate(Severity)}
 
 #: Conditions of the OSDs' setup and configuration, and of their present state.
-OF_THE_SETUP = tuple(known for known in conditions().values() if known.needs is None)
+_OF_THE_SETUP = tuple(known for known in conditions().values() if known.needs is None)
 OF_THE_PRESENT = tuple(known for known in conditions().values() if known.needs is not None)
 
 
@@ -42,7 +44,7 @@ class SetupFindings:
                 for o in cluster.osds
             )
             alone = ClusterFacts(osds, cluster.entries)
-            self._known = setup, tuple(f for known in OF_THE_SETUP for f in known.evaluate(alone))
+            self._known = setup, tuple(f for known in _OF_THE_SETUP for f in known.evaluate(alone))
         return self._known[1]
 
 
@@ -91,3 +93,72 @@ def _remedied(found: Finding, down: Mapping[int, str], advised: AbstractSet[int]
         remedy=found.remedy.replace(f'"{_RECOMMEND}" has the commands', _WHY_NOT),
         commands=tuple(f'{c} --all' if c == _RECOMMEND else c for c in found.commands),
     )
+
+
+#: Findings of these severities are health checks.
+ALARMING = frozenset({Severity.ERROR, Severity.WARNING})
+
+
+@dataclass(frozen=True)
+class Held:
+    """A condition with recent findings."""
+
+    since_s: float
+    last_found_s: float
+    raised: bool
+    #: The latest findings.
+    findings: tuple[Finding, ...]
+
+
+#: By the id of the condition.
+HoldState = Mapping[str, Held]
+
+
+def hold(
+    state: HoldState,
+    findings: Sequence[Finding],
+    now_s: float,
+    health_codes: AbstractSet[str] = frozenset(),
+) -> HoldState:
+    """The state after these findings; only conditions with a health check are in it.
+
+    A condition is raised once found without interruption for its ``raise_after_s``, and cleared
+    once not found for its ``clear_after_s``. A clock that is set back restarts both. A condition is
+    not raised in addition to Ceph's own check for it (``health_codes``).
+    """
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.severity in ALARMING:
+            found.setdefault(finding.finding_id, []).append(finding)
+    after: dict[str, Held] = {}
+    for condition_id, known in conditions().items():
+        policy = known.health
+        if policy is None or not health_codes.isdisjoint(known.ceph_checks):
+            continue
+        before, now = state.get(condition_id), found.get(condition_id)
+        if now:
+            since_s = before.since_s if before and before.since_s <= now_s else now_s
+            raised = (before is not None and before.raised) or (
+                now_s - since_s >= policy.raise_after_s
+            )
+            after[condition_id] = Held(since_s, now_s, raised, tuple(now))
+        elif before is not None and before.raised:
+            last_s = min(before.last_found_s, now_s)
+            if now_s - last_s < policy.clear_after_s:
+                after[condition_id] = Held(before.since_s, last_s, True, before.findings)
+    return after
+
+
+def raised(state: HoldState) -> tuple[Finding, ...]:
+    """The findings whose health checks are raised, in the order of the conditions."""
+    return tuple(finding for held in state.values() if held.raised for finding in held.findings)
+
+
+_Key = TypeVar('_Key')
+
+
+def since(
+    known_s: Mapping[_Key, float], present: Iterable[_Key], now_s: float
+) -> Mapping[_Key, float]:
+    """The time since which each of ``present`` has been present without interruption."""
+    return {key: min(known_s.get(key, now_s), now_s) for key in present}

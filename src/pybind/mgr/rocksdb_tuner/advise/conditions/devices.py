@@ -15,7 +15,7 @@ from ...units import format_bytes, natural
 from ..facts import release_of_osd, with_wal_room
 from ..records import FindingEvidence, OsdFacts, Severity
 from ..strings import check
-from ..whatif.overrides import column_families
+from ..whatif.situation import column_families
 from .declaration import At, Case, case, each_osd, effective_options, writes_metadata
 
 _DAY_S = 86400.0
@@ -175,7 +175,8 @@ def wal_device_small(osd: OsdFacts, _at: At) -> Iterator[Case]:
 @each_osd('uncompressed-old-data')
 def uncompressed_old_data(osd: OsdFacts, at: At) -> Iterator[Case]:
     """Files from before LZ4 stay uncompressed until they are compacted."""
-    made, used = numbers_of(osd.info.created_version), osd.signals and osd.signals.db_used_bytes
+    made, seen = numbers_of(osd.info.created_version), osd.signals
+    used = seen.db_used_bytes + (seen.slow_used_bytes or 0) if seen and seen.db_used_bytes else 0
     if not used or used < at['least_bytes'] or not made or made >= numbers_of(at['since'][0]):
         return
     if effective_options(osd).get('compression') == 'kLZ4Compression':

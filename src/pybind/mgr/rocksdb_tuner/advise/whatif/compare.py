@@ -23,8 +23,7 @@ from ...options.verdict import BadQuestionError, Subject, find_release, judge, r
 from ..facts import release_of_osd
 from ..profiles import DEFAULT, Profile
 from ..records import OsdFacts
-from .overrides import NO_OVERRIDES, Overrides
-from .situation import devices_of, memory_target_of, osd_by_id
+from .situation import NO_OVERRIDES, Overrides, devices_of, memory_target_of, osd_by_id
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """The model of the tree for one option string, with errors for operators. Pure.
 
-Fill time of memtables, until which options have little effect.
-
-Model results for a running OSD, for comparison with its measurements.
+Also the fill time of memtables, until which options have little effect, and model results for a
+running OSD, for comparison with its measurements.
 """
 
 from __future__ import annotations
@@ -35,14 +34,8 @@ class TreeAnswer:
     model: Annotated[
         TreeModel,
         InPlace(
-            'wal',
-            'memtables',
-            'column_families',
-            'levels',
-            'db_device',
-            'amplification',
-            'kv_sync_time',
-            'cpu',
+            *('wal', 'memtables', 'column_families', 'levels', 'db_device', 'amplification'),
+            *('kv_sync_time', 'cpu'),
         ),
     ]
 
@@ -61,7 +54,7 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
             own = format(options_of(column, parse(options)))
             _check(f'these options of column {column.name}', own, release)
     try:
-        found = model_in(situation, options)
+        found = model(situation.tree_inputs(options))
     except NotModeledError as refusal:
         raise BadQuestionError(errno.EINVAL, f'there is no model of {refusal}') from None
     named = recognize(options, release)
@@ -84,9 +77,13 @@ def _check(what: str, options: str, release: KnownRelease) -> None:
     )
 
 
-def model_in(situation: Situation, options: str) -> TreeModel:
-    """The model of valid options; raises the same as `lsm.model.model`."""
-    return model(situation.tree_inputs(options))
+@lru_cache(maxsize=512)
+def tree_of(options: str, situation: Situation) -> Optional[TreeModel]:
+    """None for options without levels, or with which no OSD starts."""
+    try:
+        return model(situation.tree_inputs(options))
+    except ValueError:
+        return None
 
 
 @lru_cache(maxsize=512)
@@ -95,11 +92,10 @@ def packing_in(situation: Situation, options_from: str, options_to: str) -> Opti
     return packing(situation.tree_inputs(options_from), situation.tree_inputs(options_to))
 
 
-@lru_cache(maxsize=512)
 def packed(options_from: str, options_to: str, situation: Situation) -> Situation:
     """``situation`` with its data size under the compression of ``options_to``.
 
-    Raises the same as `model`.
+    Raises the same as `lsm.model.model`.
     """
     ratio, load = packing_in(situation, options_from, options_to), situation.load
     if ratio is None or load.data_bytes is None:
@@ -117,21 +113,18 @@ def fill_s(options_from: str, options_to: str, situation: Situation) -> Optional
         return None
     # Normalized for the cache: 1 byte/s, and no data, which does not affect flushes.
     load = replace(situation.load, wal_bytes_per_s=1.0, data_bytes=None, objects=None)
-    asked = replace(situation, load=load)
-    fills = [_at_one_byte_per_s(options, asked) for options in (options_from, options_to)]
-    known = [fill for fill in fills if fill is not None]
-    return float(f'{max(known) / rate:.2g}') if len(known) == len(fills) else None
-
-
-@lru_cache(maxsize=64)
-def _at_one_byte_per_s(options: str, situation: Situation) -> Optional[float]:
-    try:
-        tree = model_in(situation, options)
-    except ValueError:
-        return None
-    busiest = max(tree.column_families, key=lambda family: family.share or 0.0)
-    # For an unknown workload only the WAL limit is known, which bounds every memtable.
-    return tree.wal.fill_s if busiest.flush_every_s is None else busiest.flush_every_s
+    asked, slowest = replace(situation, load=load), 0.0
+    for options in (options_from, options_to):
+        found = tree_of(options, asked)
+        if found is None:
+            return None
+        busiest = max(found.column_families, key=lambda family: family.share or 0.0)
+        # For an unknown workload only the WAL limit is known, which bounds every memtable.
+        fill = found.wal.fill_s if busiest.flush_every_s is None else busiest.flush_every_s
+        if fill is None:
+            return None
+        slowest = max(slowest, fill)
+    return float(f'{slowest / rate:.2g}')
 
 
 @dataclass(frozen=True)
@@ -152,8 +145,7 @@ def modeled(facts: OsdFacts) -> Optional[Modeled]:
     situation = None if release is None else situation_of_osd(facts, release)
     if situation is None or facts.options is None or situation.load.data_bytes is None:
         return None
-    try:
-        write = model_in(situation, facts.options.running).amplification.write
-    except ValueError:
+    found = tree_of(facts.options.running, situation)
+    if found is None or found.amplification.write is None:
         return None
-    return None if write is None else Modeled(write, situation.objects)
+    return Modeled(found.amplification.write, situation.objects)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Optional
 
 from ...advise.facts import places
-from ...advise.proposal import predicted_effect, prediction_text
 from ...advise.records import OsdFacts, Recommendation
 from ...lsm.calibration import calibration
 from ...mgr.records import ClusterMap, FailureDomain
@@ -82,15 +81,15 @@ class CampaignPlan:
 
 def recommended(recommendation: Recommendation, actor: str) -> CampaignRequest:
     """The campaign of ``recommendation``, exactly as displayed."""
-    where = dict(recommendation.places)
+    where, predicted = dict(recommendation.places), recommendation.prediction
     return CampaignRequest(
         recommendation_id=recommendation.recommendation_id,
         who=recommendation.who,
         options=recommendation.options_to,
         osds=tuple((osd_id, where[osd_id]) for osd_id in recommendation.osds),
         actor=actor,
-        prediction=prediction_text(recommendation.prediction),
-        predicted=predicted_effect(recommendation.prediction),
+        prediction=None if predicted is None else predicted.text,
+        predicted=None if predicted is None else predicted.predicted,
     )
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Optional
 
-from ...advise.reasons import SHOWN_AS
+from ...advise.proposal import SHOWN_AS
 from ...advise.records import MeasuredArm
 from ...judge.arms import Answer, Conclusion
 from ...judge.records import Effect

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Optional
 
-from rocksdb_tuner.advise.facts import (
-    osd_options,
-)
+from rocksdb_tuner.advise.facts import osd_options
 from rocksdb_tuner.advise.records import GroupFacts, OsdFacts
+from rocksdb_tuner.advise.whatif.situation import Situation
+from rocksdb_tuner.lsm.model import model
+from rocksdb_tuner.lsm.records import TreeModel
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, OsdInfo, RunningOption
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import KnownRelease, release_of
@@ -91,3 +92,8 @@ def workload(
 
 def group(*osds: OsdFacts, does: Optional[Workload] = None) -> GroupFacts:
     return GroupFacts('ssd', does, osds)
+
+
+def model_in(situation: Situation, options: str) -> TreeModel:
+    """The model of valid options; raises the same as `model`."""
+    return model(situation.tree_inputs(options))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rocksdb_tuner.advise.case import Circumstances
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, Limit, Recommendation, Resource
 from rocksdb_tuner.advise.weighing import Assessment
@@ -66,7 +67,9 @@ def assessed(scenario: Scenario) -> Assessment:
     if 'limit' in more:
         resource, confidence = more.pop('limit')
         members = replace(members, limit=Limit(Resource(resource), confidence))
-    found = assess(members, (*scenario.osds, *scenario.others), **more)
+    under_way = more.pop('rollout_under_way', False)
+    known = Circumstances((*scenario.osds, *scenario.others), **more)
+    found = assess(members, known, rollout_under_way=under_way)
     assert found.who == members.who
     return found
 

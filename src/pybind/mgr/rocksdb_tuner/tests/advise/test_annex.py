@@ -42,7 +42,7 @@ def osds(**options: object) -> tuple[OsdFacts, ...]:
 
 
 def advised(*members: OsdFacts, others: tuple[OsdFacts, ...] = ()) -> Assessment:
-    return assess(group(*members, does=RGW), (*members, *others))
+    return assess(group(*members, does=RGW), Circumstances((*members, *others)))
 
 
 def only(assessment: Assessment) -> Recommendation:

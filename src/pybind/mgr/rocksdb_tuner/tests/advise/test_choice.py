@@ -9,11 +9,10 @@ import pytest
 
 from rocksdb_tuner.advise.candidates import weighing
 from rocksdb_tuner.advise.case import Case, Circumstances, group_case
-from rocksdb_tuner.advise.choice import default_target, fixed, target_of
+from rocksdb_tuner.advise.choice import default_target, fixed
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, OsdFacts, Reason, Resource
-from rocksdb_tuner.advise.weighing import Origin, Weighed
 from rocksdb_tuner.lsm.model import Measured, TreeInputs, WorkingSet, working_set
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
@@ -190,15 +189,6 @@ def test_superseded_set_is_replaced_by_what_fits() -> None:
     found = fixed(tiny, tiny.objections)
     assert found is not None
     assert found.profile == LZ4
-
-
-def test_candidate_has_the_reasons_for_its_origin() -> None:
-    here = case(osd(), does=workload(RBD))
-    derived = Weighed('derived', Origin.DERIVED, D.options)
-    assert target_of(here, derived).reasons[0].statement.startswith('No published profile fits')
-    known = Weighed(LZ4.name, Origin.SUCCESSOR, LZ4.options, LZ4.name)
-    assert [r.source for r in target_of(here, known).reasons] == [LZ4.source]
-    assert target_of(case(osd()), known).reasons == ()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.case import Circumstances
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.limit import with_limit
@@ -23,7 +24,6 @@ from rocksdb_tuner.advise.records import Finding, GroupFacts, OsdFacts, Severity
 from rocksdb_tuner.advise.whatif.compare import hardware_of_osd
 from rocksdb_tuner.advise.whatif.derive import derive
 from rocksdb_tuner.advise.whatif.situation import situation_of_osd
-from rocksdb_tuner.advise.whatif.tree import model_in
 from rocksdb_tuner.lsm.levels import NotModeledError
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.checks import CheckResult, check
@@ -33,7 +33,7 @@ from rocksdb_tuner.options.syntax import OptionSyntaxError, parse
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
-from .builders import entry, facts, osd_info, workload
+from .builders import entry, facts, model_in, osd_info, workload
 
 MIB, GIB = 1 << 20, 1 << 30
 RELEASES = [r for r in known_releases() if r.name in ('pacific', 'reef', 'tentacle')]
@@ -261,7 +261,7 @@ ON_SMALL_DB = facts(
 def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_against(
     osd: OsdFacts, work: Optional[Workload]
 ) -> None:
-    answer = assess(with_limit(GroupFacts('ssd', work, (osd,))), (osd,))
+    answer = assess(with_limit(GroupFacts('ssd', work, (osd,))), Circumstances((osd,)))
     before = {f.finding_id for of_id in found(osd).values() for f in of_id}
     if not answer.recommendations and before & AGAINST:
         assert 'Nothing to change' not in answer.conclusion.because
@@ -280,7 +280,7 @@ def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_again
             assert 'wal-device-small' not in found(after)
             fits = model_in(situation_of_osd(after, release_of(after)), new).wal.fits_device
             assert fits is not False
-        again = assess(with_limit(GroupFacts('ssd', work, (after,))), (after,))
+        again = assess(with_limit(GroupFacts('ssd', work, (after,))), Circumstances((after,)))
         # Without the entry what runs is the same: that changes no OSD.
         assert all(not further.restart_required for further in again.recommendations)
 

@@ -8,7 +8,7 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.advise.candidates import expected_usages, weighing
-from rocksdb_tuner.advise.case import Case
+from rocksdb_tuner.advise.case import Case, Circumstances
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import MeasuredArm, Recommendation, Resource, Risk
 from rocksdb_tuner.plan.records import Purpose
@@ -46,7 +46,7 @@ def with_results(*measured: MeasuredArm, text: str = PACIFIC) -> Case:
 def assessed(*measured: MeasuredArm, text: str = PACIFIC, profiles: Any = ()) -> Any:
     osds = members(text)
     known = group(*osds, does=workload(RBD))
-    return assess(known, osds, measured=measured, custom_profiles=profiles)
+    return assess(known, Circumstances(osds, measured=measured, custom_profiles=profiles))
 
 
 @pytest.mark.parametrize(

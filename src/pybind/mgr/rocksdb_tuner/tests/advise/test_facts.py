@@ -15,8 +15,6 @@ from rocksdb_tuner.advise.facts import (
 )
 from rocksdb_tuner.advise.records import OsdFacts, OsdOptions
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
-from rocksdb_tuner.observe.deep import RocksdbTimes
-from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 
 from .builders import PACIFIC, entry, facts, group, osd_info, running, workload
@@ -230,25 +228,6 @@ def test_osds_not_reached_by_a_group_entry_are_named_and_skipped() -> None:
     none = reachable(in_file, own)
     assert isinstance(none, str)
     assert none.startswith('No entry for the group would reach any of its OSDs. ceph.conf,')
-
-
-# -- names
-
-
-# -- the time of a write
-
-
-def test_rocksdb_times_are_a_part_of_a_write_if_statistics_are_enabled() -> None:
-    latency = WriteLatency(60.0, client_op_ms=9.0)
-    osd = plain(0)
-    looked_at = osd._replace(details=Details(0.0, latency, None, None, None, None))
-    times = RocksdbTimes(300.0, 0.1, wal_sync_ms=2.5, memtable_insert_ms=0.5)
-    assert osd.write_latency is None
-    assert osd._replace(rocksdb_times=times).write_latency is None
-    assert looked_at.write_latency == latency
-    assert looked_at._replace(rocksdb_times=times).write_latency == latency._replace(
-        wal_sync_ms=2.5, memtable_insert_ms=0.5
-    )
 
 
 # -- entries of single OSDs

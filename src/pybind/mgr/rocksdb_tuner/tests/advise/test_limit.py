@@ -57,13 +57,6 @@ def test_current_thread_load_does_not_change_the_remembered_one() -> None:
     assert kv_sync_busy(GroupFacts('ssd', None, (osd(kv_sync_busy=0.9),))) is None
 
 
-def test_mean_of_the_osds_is_used_if_the_workload_has_no_figure() -> None:
-    busy = kv_sync_busy(group(osd(0, kv_sync_busy=0.2), osd(1, kv_sync_busy=0.6), does=QUIET))
-    assert busy is not None
-    assert busy.value == pytest.approx(0.4)
-    assert busy.statement == 'The kv_sync threads are 40% busy.'
-
-
 DISK: dict[str, Any] = {'device_class': 'hdd', 'main_rotational': True, 'db_rotational': True}
 DB: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'db_rotational': False}
 
@@ -284,26 +277,6 @@ def test_part_of_a_round_of_the_kv_sync_thread_that_limits_is_named_with_its_rel
 ) -> None:
     assert (limit.resource, limit.part, relief_of(limit)) == (resource, part, relief)
     assert limit.of_options is (Resource.KV_SYNC if part is CPU else None)
-
-
-@pytest.mark.parametrize(
-    ('limit', 'believed'),
-    [
-        (round_of(2.5, 0.8, 1.2), '1.2 transactions explain up to 0.44 ms of it.'),
-        (
-            round_of(17.4, 1.6, 3.5),
-            "a sync of the same device takes no longer, so 14.20 ms are of the threads'.",
-        ),
-        (
-            round_of(17.4, 1.6, 3.5, wal_sync_ms=15.0),
-            "RocksDB's statistics leave 0.80 ms of it to CPU time.",
-        ),
-    ],
-)
-def test_what_is_believed_of_a_round_is_said(limit: Limit, believed: str) -> None:
-    statement = limit.evidence[1].statement
-    assert statement.startswith('Of a commit of ')
-    assert statement.endswith(f' ms; {believed}')
 
 
 def test_long_rounds_of_several_transactions_without_a_flush_do_not_tell_the_part() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Optional
 
 from rocksdb_tuner.advise import decision
+from rocksdb_tuner.advise.case import Circumstances
 from rocksdb_tuner.advise.memory import (
     LASTING_S,
     LONGEST_WAIT_S,
@@ -15,7 +16,7 @@ from rocksdb_tuner.advise.memory import (
 )
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import UNKNOWN_LIMIT, Decision, GroupFacts
-from rocksdb_tuner.advise.weighing import Assessment
+from rocksdb_tuner.advise.weighing import Assessment, Weighing
 from rocksdb_tuner.workload.classify import Writer, writer_evidence, writer_of
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
@@ -31,6 +32,10 @@ DAY_S = 86400.0
 def recalled(memory: WorkloadMemory, does: Workload, now_s: float) -> Workload:
     """The subject of the advice at ``now_s``, one sample after the last."""
     return memory.recall(Recognition({}, {'ssd': does}), now_s, DAY_S)['ssd']
+
+
+def unchosen(found: Weighing) -> Weighing:
+    return replace(found, weighed=tuple(replace(w, chosen=False) for w in found.weighed))
 
 
 def lasting(memory: WorkloadMemory, does: Workload, until_s: float) -> Workload:
@@ -143,16 +148,6 @@ def test_only_the_load_of_the_busiest_time_is_remembered() -> None:
     assert recalled(other, workload(busy=0.05), LASTING_S + 10) == workload(busy=0.05)
 
 
-def test_busiest_time_outlives_an_unmeasured_workload() -> None:
-    memory = WorkloadMemory()
-    rgw, rgw_later = (workload(WorkloadClass.RGW_METADATA, busy=busy) for busy in (0.9, 0.1))
-    lasting(memory, rgw, 100.0)
-    lasting(memory, workload(busy=None), 200.0)
-    found = measured(lasting(memory, rgw_later, 300.0), KV_SYNC_BUSY)
-    assert found is not None
-    assert found.value == 0.9
-
-
 def test_mixture_is_remembered_by_its_writer() -> None:
     memory = WorkloadMemory()
     writes = writer_evidence(Writer(WorkloadClass.RBD_SMALL_WRITE, 0.95), 30.0)
@@ -169,12 +164,12 @@ def test_mixture_is_remembered_by_its_writer() -> None:
 def test_choice_that_changed_waits_until_it_stays_the_same() -> None:
     """In the first minutes of a load candidates qualify and cease to with each tick."""
     osds = (facts(osd_info()),)
-    chosen = assess(GroupFacts('ssd', RBD, osds), osds)
+    chosen = assess(GroupFacts('ssd', RBD, osds), Circumstances(osds))
     assert chosen.weighing is not None
     assert chosen.weighing.chosen is not None
     nothing = replace(
         chosen,
-        weighing=replace(chosen.weighing, chosen=None),
+        weighing=unchosen(chosen.weighing),
         recommendations=(),
         conclusion=decision.nothing('ssd', '', UNKNOWN_LIMIT),
     )
@@ -194,11 +189,11 @@ def test_choice_that_changed_waits_until_it_stays_the_same() -> None:
     # The effect of a rollout is no change of mind, and a hazard does not wait.
     ran = chosen.weighing.chosen.options
     applied = facts(osd_info(), ran, 'mon', (entry('osd', ran),))
-    after = assess(GroupFacts('ssd', RBD, (applied,)), (applied,))
+    after = assess(GroupFacts('ssd', RBD, (applied,)), Circumstances((applied,)))
     assert shown(after, 131.0) == after
     unsafe = f'{ran},disableWAL=true'
     osds = (facts(osd_info(), unsafe, 'mon', (entry('osd', unsafe),)),)
-    hazard = assess(GroupFacts('ssd', RBD, osds), osds)
+    hazard = assess(GroupFacts('ssd', RBD, osds), Circumstances(osds))
     assert hazard.weighing is not None
     assert shown(hazard, 132.0) == hazard
     assert shown(replace(chosen, weighing=None), 134.0).recommendations != ()
@@ -208,7 +203,7 @@ def test_winner_of_an_experiment_does_not_wait_for_the_model() -> None:
     """It is recommended whatever the model prefers at the moment."""
     won, steady = assessed(WON), SteadyChoice()
     assert won.recommendations != ()
-    undecided = replace(won, weighing=replace(won.weighing, chosen=None))
+    undecided = replace(won, weighing=unchosen(won.weighing))
     assert steady.of((won,), 0.0) == (won,)
     assert steady.of((undecided,), 25.0) == (undecided,)
 
@@ -216,7 +211,7 @@ def test_winner_of_an_experiment_does_not_wait_for_the_model() -> None:
 def test_decision_with_a_reason_of_its_own_does_not_wait() -> None:
     """Only a gain and "nothing to change" depend on the figures of the candidates."""
     osds = (facts(osd_info()),)
-    chosen, steady = assess(GroupFacts('ssd', RBD, osds), osds), SteadyChoice()
+    chosen, steady = assess(GroupFacts('ssd', RBD, osds), Circumstances(osds)), SteadyChoice()
     space = Decision('ssd', 'Give the OSDs more space', 'Level 3 does not fit.')
     objected = replace(chosen, recommendations=(), conclusion=space)
     assert steady.of((chosen,), 0.0) == (chosen,)
@@ -226,7 +221,7 @@ def test_decision_with_a_reason_of_its_own_does_not_wait() -> None:
 def test_choice_that_never_stays_the_same_is_shown_now_and_then() -> None:
     """The operator is not told to wait for good."""
     osds = (facts(osd_info()),)
-    chosen, steady = assess(GroupFacts('ssd', RBD, osds), osds), SteadyChoice()
+    chosen, steady = assess(GroupFacts('ssd', RBD, osds), Circumstances(osds)), SteadyChoice()
     nothing = replace(
         chosen, recommendations=(), conclusion=decision.nothing('ssd', '', UNKNOWN_LIMIT)
     )

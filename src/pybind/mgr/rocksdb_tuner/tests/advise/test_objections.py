@@ -9,14 +9,10 @@ import pytest
 
 from rocksdb_tuner.advise.objections import (
     Name,
-    harmful,
-    of_hardware,
     standing_objections,
     workload_objections,
 )
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.options.checks import Problem, check
-from rocksdb_tuner.options.problems import Hardware
 from rocksdb_tuner.workload.classify import Writer
 from rocksdb_tuner.workload.records import Evidence, WorkloadClass
 
@@ -59,27 +55,6 @@ def test_large_memtables_hurt_busy_small_writes_and_no_compression_hurts_metadat
 
 
 @pytest.mark.parametrize(
-    ('severity', 'rule', 'harms'),
-    [
-        ('warning', 'few-memtables', True),
-        ('warning', 'wal-beyond-device', True),
-        ('info', 'few-memtables', False),
-        ('error', 'forbidden', False),
-        # Unusual, or a related option.
-        ('warning', 'clamped', False),
-        ('warning', 'short-pg-log', False),
-        # The module cannot judge it: that is no harm.
-        ('warning', 'not-judged', False),
-        ('warning', 'ambiguous', False),
-    ],
-)
-def test_harm_is_a_warning_and_unusual_or_unknown_values_are_not(
-    severity: str, rule: str, harms: bool
-) -> None:
-    assert harmful(Problem(severity, rule, None, 'a text', 'a source')) is harms
-
-
-@pytest.mark.parametrize(
     ('text', 'found'),
     [
         (PACIFIC, []),
@@ -106,12 +81,3 @@ def test_objections_to_a_custom_string_are_ordered_worst_first(
     others = list(islice(reported, len(found), None))
     assert all(name is Name.HARMFUL for name, _ in others)
     assert others == [] or text.startswith(f'{ALTERNATE},')
-
-
-def test_misfits_depend_on_the_hardware_alone() -> None:
-    small = Hardware(wal_device_bytes=512 * MIB, memory_target_bytes=4 << 30)
-    problems = check(f'{PACIFIC},compaction_readahead_size=0', '6.8', small).problems
-    assert {p.rule for p in problems if harmful(p)} == {'no-readahead', 'wal-beyond-device'}
-    assert [p.rule for p in problems if of_hardware(p)] == ['wal-beyond-device']
-    reported = Problem('info', 'wal-beyond-device', None, 'it just fits', 'a source')
-    assert not of_hardware(reported)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Mapping, Optional
+from typing import Any, Mapping, Optional
 
 import pytest
 from hypothesis import given
@@ -26,8 +26,7 @@ from rocksdb_tuner.advise.objections import standing_objections
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Resource, Risk
-from rocksdb_tuner.advise.usage import usages
-from rocksdb_tuner.advise.weighing import Assessment
+from rocksdb_tuner.advise.weighing import Assessment, usages
 from rocksdb_tuner.advise.whatif.derive import derive
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import OsdInfo
@@ -70,6 +69,7 @@ RUNNING: Mapping[str, Optional[str]] = {
     'disableWAL': '+disableWAL=true',
     'not-judged': '+block_based_table_factory={block_cache=1M}',
     'annex lz4': '++compression=kLZ4Compression',
+    'universal': '+compaction_style=kCompactionStyleUniversal',
 }
 
 
@@ -133,8 +133,13 @@ PARTS = {
     'rbd 30% reads': reading(RBD, 30.0),
     'rgw list': reading(RGW, 40.0),
 }
+#: Whose limit follows from the signals of the OSDs.
+OTHERS = {
+    'rbd unknown': workload(busy=None),
+    'reads': workload(WorkloadClass.READ_MOSTLY, busy=0.3),
+}
 ON_DISKS = ('rbd hdd flush', 'rgw hdd flush')
-ALL_WORKLOADS = {**WORKLOADS, **PARTS}
+ALL_WORKLOADS = {**WORKLOADS, **PARTS, **OTHERS}
 SHORT_OF_CORES = ('rbd no cores', 'rgw no cores')
 ENOUGH_CORES = tuple(name for name in WORKLOADS if name not in SHORT_OF_CORES)
 #: Relevant rows of OSDs short of cores.
@@ -151,6 +156,9 @@ class Hardware:
     total_bytes: Optional[int] = None
     slow_bytes: Optional[int] = None
     memory_bytes: int = 4 * GIB
+    details: Mapping[str, Any] = field(default_factory=dict)
+    #: Of each OSD; empty: unknown.
+    busy: tuple[float, ...] = ()
 
 
 def on(used_gib: int = 30, total_gib: Optional[int] = None, **info: object) -> Hardware:
@@ -182,6 +190,24 @@ HARDWARE = {
     'memory 1 GiB': replace(on(), memory_bytes=GIB),
     'debian 16.2.13': on(distribution='debian', version='16.2.13'),
 }
+#: What operators asked about.
+ASKED = {
+    'wal 1 GiB': on(dedicated_wal=True, wal_device_bytes=GIB),
+    'hdd+wal 2 GiB': replace(on(**_DISK, dedicated_wal=True), device_class='hdd'),
+    'hdd+db 1 of 2': replace(
+        on(1, 2, main_rotational=True, db_rotational=False), device_class='hdd'
+    ),
+    'hdd+db 87 GiB': replace(
+        on(87, 100, main_rotational=True, db_rotational=False), device_class='hdd'
+    ),
+    'one slow OSD': replace(on(), busy=(0.1, 0.98, 0.1)),
+    'onodes missed': replace(
+        on(),
+        details={'memory_mapped_bytes': 4 * GIB, 'onode_hits': 500, 'onode_misses': 700},
+    ),
+    'seastore': on(objectstore='seastore'),
+}
+ALL_HARDWARE = {**HARDWARE, **ASKED}
 #: Relevant rows on hardware other than flash.
 ELSEWHERE = ('default', 'alternate-2019', 'jobs=6')
 
@@ -205,7 +231,7 @@ class Row:
         return release.default_options + ',' + change[1:] if change.startswith('+') else change
 
     def _osds(self, options: str, source: str) -> tuple[OsdFacts, ...]:
-        hardware = HARDWARE[self.hardware]
+        hardware = ALL_HARDWARE[self.hardware]
         version, name = RELEASES[self.release]
         found = []
         for osd_id in range(3):
@@ -228,8 +254,11 @@ class Row:
                         db_used_bytes=hardware.used_bytes,
                         db_total_bytes=hardware.total_bytes,
                         slow_used_bytes=hardware.slow_bytes,
+                        kv_sync_busy=hardware.busy[osd_id] if hardware.busy else None,
                     ),
-                    details=Details(0.0, None, None, None, None, hardware.memory_bytes),
+                    details=Details(0.0, None, None, None, None, hardware.memory_bytes)._replace(
+                        **hardware.details
+                    ),
                 )
             )
         return tuple(found)
@@ -250,7 +279,7 @@ class Row:
         is_default = options == release.default_options
         source = 'annex' if self._by_annex(options) else 'default' if is_default else 'mon'
         osds = self._osds(options, source)
-        device_class = HARDWARE[self.hardware].device_class
+        device_class = ALL_HARDWARE[self.hardware].device_class
         return with_limit(GroupFacts(device_class, ALL_WORKLOADS[self.workload], osds)), osds
 
     def _by_annex(self, options: str) -> bool:
@@ -258,7 +287,7 @@ class Row:
 
     def answer(self, options: str) -> Assessment:
         group, osds = self.group(options)
-        return assess(group, osds)
+        return assess(group, Circumstances(osds))
 
     def case(self, options: str) -> Case:
         group, osds = self.group(options)
@@ -269,7 +298,7 @@ class Row:
 
 def rows() -> Iterator[Row]:
     for release in RELEASES:
-        for running in RUNNING:
+        for running in (name for name in RUNNING if name != 'universal'):
             for work in ('idle', 'rbd busy 72%', 'rgw') if 'annex' in running else ENOUGH_CORES:
                 yield Row(release, running, work, 'flash')
     for release, running in product(('pacific', 'reef'), WITH_CORES):
@@ -289,7 +318,17 @@ def parts_of_rounds() -> Iterator[Row]:
                 yield Row(release, running, work, hardware)
 
 
-ROWS = (*rows(), *parts_of_rounds())
+def asked() -> Iterator[Row]:
+    for release, hardware in product(('pacific', 'reef'), tuple(ASKED)[:4]):
+        yield from (Row(release, 'default', work, hardware) for work in ('rbd busy 72%', 'rgw'))
+    for release in ('pacific', 'tentacle'):
+        yield Row(release, 'default', 'rbd unknown', 'one slow OSD')
+        yield Row(release, 'default', 'reads', 'onodes missed')
+        yield Row(release, 'default', 'rbd busy 72%', 'seastore')
+        yield from (Row(release, 'universal', work, 'flash') for work in ('idle', 'rbd busy 72%'))
+
+
+ROWS = (*rows(), *parts_of_rounds(), *asked())
 COLUMNS = (
     *('release', 'running', 'workload', 'hardware', 'limit'),
     *('answer', 'profile', 'risk', 'priority'),
@@ -399,26 +438,6 @@ def test_hard_disks_get_no_figures_of_flash(release: str, hardware: str) -> None
                 reported += [] if advice.prediction is None else [advice.prediction.metric]
                 figures = [text for text in reported if 'IOPS' in text and 'Caution' not in text]
                 assert figures == [], (running, work)
-
-
-@pytest.mark.parametrize('running', ELSEWHERE)
-@pytest.mark.parametrize('release', ['pacific', 'reef'])
-def test_string_too_large_for_the_wal_device_is_replaced_by_a_fitting_one(
-    release: str, running: str
-) -> None:
-    """Under any workload, even for the default: data that does not fit spills over."""
-    for work in ('idle', 'rbd busy 72%', 'rgw'):
-        row = Row(release, running, work, 'wal 512 MiB')
-        (advice,) = answered(row).recommendations
-        case = row.case(row.options)
-        assert case.misfits(row.options), row
-        assert case.misfits(advice.options_to) == (), row
-        assert advice.risk is not Risk.LOW
-        if (running, work) == ('jobs=6', 'idle'):
-            # It was set on purpose, and there is no objection.
-            assert 'max_background_jobs=6' in advice.options_to
-        if running == 'default':
-            assert 'the WAL device has 512 MiB' in advice.reasons[0].statement
 
 
 @pytest.mark.parametrize('work', list(PARTS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, Optional
 
@@ -46,25 +45,6 @@ def test_string_without_a_release_is_interpreted_by_the_newest_rocksdb() -> None
 @pytest.mark.parametrize(('cores', 'few'), [(None, False), (1, True), (2, True), (3, False)])
 def test_few_cores_means_the_number_with_published_losses(cores: Optional[int], few: bool) -> None:
     assert module.few_cores(cores) is few
-
-
-@pytest.mark.parametrize(
-    ('name', 'buffers', 'merge', 'size_mib'),
-    [
-        ('variant-2022-a', '16', '2', 64),
-        ('variant-2022-b', '32', '4', 32),
-        ('variant-2022-c', '64', '8', 16),
-        ('variant-2022-d', '128', '16', 8),
-        ('variant-2022-d-lz4', '128', '16', 8),
-        ('lz4-2025', '64', '6', 16),
-    ],
-)
-def test_published_table(name: str, buffers: str, merge: str, size_mib: int) -> None:
-    values = check(profile(name).options, '6.8').effective
-    assert values['max_write_buffer_number'] == buffers
-    assert values['min_write_buffer_number_to_merge'] == merge
-    assert int(values['write_buffer_size']) == size_mib << 20
-    assert int(values['max_total_wal_size']) == 1 << 30
 
 
 @pytest.mark.parametrize('on', RELEASES, ids=lambda r: r.since)
@@ -161,43 +141,3 @@ def test_each_change_follows_from_its_two_values() -> None:
             if f.headline
         ]
         assert len(headlines) == len(set(headlines))
-
-
-def test_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
-    found = predicted('variant-2022-d', WorkloadClass.RBD_SMALL_WRITE)
-    assert found is not None
-    assert found.metric == '4 KiB random write IOPS'
-    assert found.basis == (
-        '10 nodes, 60 NVMe OSDs, 3x replication, AMD EPYC 7742, Pacific 16.2.9, 4 KiB RBD random '
-        'writes, against bluestore-default-pacific; M. Nelson, Ceph RocksDB Tuning Deep-Dive, '
-        '2022, Performance Comparison; Afterword'
-    )
-    figures = profile('variant-2022-d').evidence
-    quiet = replace(
-        profile('variant-2022-d'), evidence=tuple(replace(f, headline=False) for f in figures)
-    )
-    now = check(PACIFIC.default_options, PACIFIC.rocksdb_version).effective
-    small = WorkloadClass.RBD_SMALL_WRITE
-    assert predict(quiet, small, release=PACIFIC, storage=Storage.NVME, running=now) is None
-    assert predicted('variant-2022-d', WorkloadClass.IDLE) is None
-
-
-TUNED = {
-    *('bluestore-default-reef-18.2.0', 'lz4-2025', 'alternate-2019'),
-    *('variant-2022-a', 'variant-2022-b', 'variant-2022-c', 'variant-2022-d'),
-    'variant-2022-d-lz4',
-}
-
-
-def test_every_tuned_set_lost_at_listing_on_two_cores_and_the_untuned_ones_did_not() -> None:
-    """M. Nelson, 2022, The Effects of Limiting CPU: all of the tuned configurations."""
-    losing = {p.name for p in profiles() if p.hardware.loses_at_cores_per_osd == 2}
-    assert losing == TUNED
-    for found in profiles():
-        assert any('2 cores' in caution for caution in found.cautions) == (found.name in losing)
-
-
-def test_later_results_on_variant_d_are_among_its_cautions() -> None:
-    for found in profiles():
-        reported = any('ceph/ceph#51821' in caution for caution in found.cautions)
-        assert reported == found.name.startswith('variant-2022-d')

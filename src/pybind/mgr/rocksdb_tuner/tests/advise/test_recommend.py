@@ -8,6 +8,7 @@ from typing import Optional
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.case import Circumstances
 from rocksdb_tuner.advise.profiles import profile, profiles
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
@@ -23,7 +24,6 @@ from rocksdb_tuner.evaluate import conclude
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import ClusterMap
 from rocksdb_tuner.options.checks import safe_to_apply
-from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.present.advice import plan_of
@@ -42,7 +42,7 @@ IDLE = workload(WorkloadClass.IDLE)
 
 def on_pacific(does: Workload, **options: object) -> Assessment:
     osds = tuple(facts(osd_info(i), **options) for i in range(3))  # type: ignore[arg-type]
-    return assess(group(*osds, does=does), osds)
+    return assess(group(*osds, does=does), Circumstances(osds))
 
 
 def only(assessment: Assessment) -> Recommendation:
@@ -77,7 +77,7 @@ def test_override_equal_to_the_default_is_removed_for_all_classes_at_once() -> N
         facts(osd_info(1, 'reef', device_class='hdd'), PACIFIC, 'mon', entries),
         facts(osd_info(1, None, device_class='hdd'), PACIFIC, 'mon', entries),
     ):
-        kept = assess(_of_class('ssd', ssd), (ssd, other))
+        kept = assess(_of_class('ssd', ssd), Circumstances((ssd, other)))
         assert kept.recommendations == ()
         assert 'osd.1, which this change would not reach' in kept.conclusion.because
         assert 'ceph config rm osd bluestore_rocksdb_options' in kept.conclusion.because
@@ -112,23 +112,6 @@ def test_no_built_in_profile_leads_to_an_unsafe_recommendation() -> None:
                 assert safe_to_apply(known.options, release.rocksdb_version) == (), known.name
 
 
-def test_every_recommendation_is_safe_and_differs_from_the_running_options() -> None:
-    for does in (
-        RBD,
-        RGW,
-        workload(WorkloadClass.LARGE_WRITE),
-        workload(WorkloadClass.READ_MOSTLY),
-    ):
-        for running in [PACIFIC, *(p.options for p in profiles())]:
-            entries = () if running == PACIFIC else (entry(ALL, running),)
-            source = 'mon' if entries else 'default'
-            assessment = on_pacific(does, value=running, source=source, entries=entries)
-            for recommendation in assessment.recommendations:
-                assert safe_to_apply(recommendation.options_to, '6.8') == ()
-                same = same_meaning(running, recommendation.options_to, '6.8')
-                assert recommendation.restart_required is not same
-
-
 VALUES = st.sampled_from([None, PACIFIC, ALTERNATE])
 
 
@@ -156,7 +139,7 @@ def test_no_osd_is_in_two_recommendations_of_one_moment(
         osds.append(
             facts(osd_info(i), decided or PACIFIC, 'mon' if decided else 'default', entries)
         )
-    advice = assess(group(*osds, does=does), tuple(osds)).recommendations
+    advice = assess(group(*osds, does=does), Circumstances(osds)).recommendations
     named = [osd_id for recommendation in advice for osd_id in recommendation.osds]
     assert len(named) == len(set(named))
 
@@ -166,7 +149,9 @@ def test_shown_plan_stays_while_loads_change_slightly() -> None:
 
     def order(*loads: float) -> tuple[int, ...]:
         osds = tuple(facts(osd_info(i), write_iops=load) for i, load in enumerate(loads))
-        (found,) = assess(group(*osds, does=RBD), osds, shown_steps=shown).recommendations
+        (found,) = assess(
+            group(*osds, does=RBD), Circumstances(osds, shown_steps=shown)
+        ).recommendations
         return found.osds
 
     first = order(100.0, 90.0, 95.0)

@@ -7,11 +7,11 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise import proposal, reasons, recommend
-from rocksdb_tuner.advise.case import Case
+from rocksdb_tuner.advise import proposal, recommend
+from rocksdb_tuner.advise.case import Case, Circumstances
 from rocksdb_tuner.advise.choice import Target, default_target
 from rocksdb_tuner.advise.profiles import profile, recognize
-from rocksdb_tuner.advise.proposal import is_gain, predicted_signal
+from rocksdb_tuner.advise.proposal import predicted_signal
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import (
     Decision,
@@ -21,8 +21,7 @@ from rocksdb_tuner.advise.records import (
     Resource,
     Risk,
 )
-from rocksdb_tuner.advise.usage import Usage
-from rocksdb_tuner.advise.weighing import Assessment
+from rocksdb_tuner.advise.weighing import Assessment, Usage
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.plan.records import Purpose
@@ -35,7 +34,6 @@ MIB, GIB = 1 << 20, 1 << 30
 RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
 ALTERNATE = profile('alternate-2019').options
 SMALL: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}
-TINY: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 16 * MIB}
 
 
 def changing(ratio: float, off: float = 0.1) -> Estimate:
@@ -57,7 +55,9 @@ def predict(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def advised(*osds: OsdFacts, does: Optional[Workload] = None, **more: Any) -> Assessment:
-    return assess(group(*osds, does=does), osds, **more)
+    under_way = more.pop('rollout_under_way', False)
+    known = Circumstances(osds, **more)
+    return assess(group(*osds, does=does), known, rollout_under_way=under_way)
 
 
 def by_no_entry(**more: Any) -> OsdFacts:
@@ -69,12 +69,6 @@ def by_no_entry(**more: Any) -> OsdFacts:
 def only(found: Assessment) -> Recommendation:
     (advice,) = found.recommendations
     return advice
-
-
-# -- objections to the running options, without space for any other set
-
-
-# -- what runs instead
 
 
 # -- what is known just well enough, and whose it is
@@ -149,19 +143,6 @@ def test_risk_follows_from_the_model_and_the_origin_of_the_set(
     assert len(reported) == (change is not None)
 
 
-def test_published_result_of_the_same_change_is_a_reason_and_no_prediction() -> None:
-    here = case(osd(), does=workload(RBD))
-    found = proposal.changed(here, (), Target(D.options, D, ()))
-    assert isinstance(found, Recommendation)
-    message = [r.statement for r in found.reasons]
-    assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in message
-    assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
-    # The writer is unknown.
-    unknown = proposal.changed(case(osd()), (), Target(D.options, D, ()))
-    assert isinstance(unknown, Recommendation)
-    assert unknown.predictions == ()
-
-
 @pytest.mark.parametrize(
     ('changes', 'reported'),
     [
@@ -189,8 +170,8 @@ def test_possible_loss_is_measured_in_iops_on_this_release_against_the_running_o
         **changes,
     }
     slower = replace(D, evidence=(replace(measured, **fields),))
-    assert bool(reasons.lost(here, Target(D.options, slower, ()))) is reported
-    assert reasons.lost(here, Target(D.options, None, ())) == ()
+    assert bool(proposal.lost(here, Target(D.options, slower, ()))) is reported
+    assert proposal.lost(here, Target(D.options, None, ())) == ()
 
 
 # -- what a canary must show
@@ -233,5 +214,5 @@ SPACE = predicted('BlueFS db_used_bytes', 'db_used_bytes', -50.0, -50.0, 0.0)
 def test_prediction_without_a_loss_is_an_expected_gain(
     predictions: tuple[Prediction, ...], purpose: Purpose, promised: Optional[str]
 ) -> None:
-    assert any(map(is_gain, predictions)) == (purpose is Purpose.GAIN)
+    assert any(p.is_gain for p in predictions) == (purpose is Purpose.GAIN)
     assert predicted_signal(predictions) == promised

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.records import Resource
-from rocksdb_tuner.advise.usage import Usage, fused
 from rocksdb_tuner.advise.weighing import (
     Bars,
     Origin,
+    Usage,
     Weighed,
     Weighing,
+    fused,
     weigh,
 )
 from rocksdb_tuner.lsm.records import Estimate

@@ -26,12 +26,12 @@ from rocksdb_tuner.advise.records import (
     Risk,
     Severity,
 )
-from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.weighing import (
     RESOURCES,
     Assessment,
     Bars,
     Origin,
+    Usage,
     Weighed,
     Weighing,
     weigh,

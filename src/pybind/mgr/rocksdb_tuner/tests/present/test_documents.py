@@ -19,8 +19,7 @@ from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import FindingEvidence, Kind
 from rocksdb_tuner.advise.whatif.compare import Side, compare
 from rocksdb_tuner.advise.whatif.derive import derive
-from rocksdb_tuner.advise.whatif.overrides import Overrides
-from rocksdb_tuner.advise.whatif.situation import situation_without_osd
+from rocksdb_tuner.advise.whatif.situation import Overrides, situation_of_osd
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.deep.reader import OsdDeepStats
@@ -47,8 +46,8 @@ SCHEMAS = {
 
 TREND = Trend((1.0, 31.0), dict.fromkeys(TREND_SIGNALS, (None, 1 / 3)))
 
-SITUATION = situation_without_osd(
-    known_releases()[-1], Overrides(workload=WorkloadClass.RGW_METADATA, cores=4)
+SITUATION = situation_of_osd(
+    None, known_releases()[-1], Overrides(workload=WorkloadClass.RGW_METADATA, cores=4)
 )
 
 #: By rollouts.

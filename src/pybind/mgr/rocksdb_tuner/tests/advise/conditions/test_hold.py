@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.conditions import HoldState, hold, raised, since
 from rocksdb_tuner.advise.conditions.declaration import conditions
-from rocksdb_tuner.advise.conditions.hold import HoldState, hold, raised, since
 from rocksdb_tuner.advise.records import Severity
 
 from .builders import example

@@ -12,8 +12,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.conditions.hold import HoldState, hold, raised
+from rocksdb_tuner.advise.conditions import ClusterFacts, HoldState, findings, hold, raised
 from rocksdb_tuner.advise.facts import osd_options
 from rocksdb_tuner.advise.profiles import profile, profiles
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity

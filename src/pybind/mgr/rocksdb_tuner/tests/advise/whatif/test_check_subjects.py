@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.advise.whatif.compare import subjects
-from rocksdb_tuner.advise.whatif.overrides import read_overrides
+from rocksdb_tuner.advise.whatif.situation import read_overrides
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge_for

@@ -15,7 +15,7 @@ from rocksdb_tuner.lsm.levels import TreeOptions, options_of, tree_options
 from rocksdb_tuner.lsm.records import Devices
 from rocksdb_tuner.options.checks import check, safe_to_apply
 from rocksdb_tuner.options.problems import Hardware
-from rocksdb_tuner.options.releases import KnownRelease, known_releases
+from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import columns, parse
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -90,25 +90,6 @@ def test_the_column_families_of_the_release_take_it_as_it_is(situation: Situatio
             options = options_of(column, database)
             found = tree_options(options, situation.release.rocksdb_version)
             assert found.min_write_buffer_number_to_merge <= int(own)
-
-
-@pytest.mark.parametrize('cores', [1, 2])
-@pytest.mark.parametrize(
-    ('on', 'name'),
-    [
-        (PACIFIC, 'bluestore-default-pacific'),
-        (REEF, 'lz4-2025'),
-        (TENTACLE, 'lz4-2025'),
-    ],
-)
-def test_two_cores_get_the_default_of_their_own_release(
-    on: KnownRelease, name: str, cores: int
-) -> None:
-    """On Tentacle the default of Pacific would take more than twice the space, uncompressed."""
-    for workload in (None, *WorkloadClass):
-        derived = derive(Situation(on, workload, memory_target_bytes=4 * GIB, cores=cores))
-        assert derived.nearest == name
-        assert {change.option for change in derived.differences} <= {'max_background_jobs'}
 
 
 @pytest.mark.parametrize('field', ['db_bytes', 'wal_bytes'])

@@ -8,13 +8,12 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.whatif.overrides import read_overrides
-from rocksdb_tuner.advise.whatif.situation import Situation, situation_of_osd
-from rocksdb_tuner.advise.whatif.tree import model_in, modeled
+from rocksdb_tuner.advise.whatif.situation import Situation, read_overrides, situation_of_osd
+from rocksdb_tuner.advise.whatif.tree import modeled
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..builders import PACIFIC, facts, osd_info, release, workload
+from ..builders import PACIFIC, facts, model_in, osd_info, release, workload
 
 GIB = 1 << 30
 RELEASE = release('16.2.15')

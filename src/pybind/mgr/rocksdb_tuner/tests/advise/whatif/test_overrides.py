@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import errno
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.whatif.overrides import NO_OVERRIDES, read_overrides
+from rocksdb_tuner.advise.whatif.situation import read_overrides
 from rocksdb_tuner.options.verdict import BadQuestionError
-from rocksdb_tuner.workload.records import WorkloadClass
 
 
 @pytest.mark.parametrize(
@@ -59,42 +57,3 @@ def test_any_text_is_parsed_or_refused(text: str, name: str) -> None:
     # Any other error would be shown to the operator as one of the module.
     with suppress(BadQuestionError):
         read_overrides(**message)
-
-
-@pytest.mark.parametrize(
-    ('name', 'field', 'least', 'too_little', 'most', 'too_much'),
-    [
-        ('db_size', 'db_bytes', ('0', 0), None, ('1024P', 1 << 60), '1025P'),
-        ('wal_size', 'wal_bytes', ('0', 0), None, ('1024P', 1 << 60), '1025P'),
-        ('memory', 'memory_bytes', ('896M', 896 << 20), '895M', ('1024P', 1 << 60), '1025P'),
-        ('data', 'data_bytes', ('1', 1), '0', ('1024P', 1 << 60), '1025P'),
-        ('ingest', 'wal_bytes_per_s', ('1', 1), '0', ('1T', 1 << 40), '1025G'),
-        ('key_size', 'bytes_per_key', ('1', 1), '0', ('1G', 1 << 30), '1025M'),
-    ],
-)
-def test_each_size_has_bounds(
-    name: str,
-    field: str,
-    least: tuple[str, int],
-    too_little: Optional[str],
-    most: tuple[str, int],
-    too_much: str,
-) -> None:
-    for text, size in (least, most):
-        found = read_overrides(**{name: text})  # type: ignore[arg-type]
-        assert found == replace(NO_OVERRIDES, **{field: size})  # type: ignore[arg-type]
-    shown = name.replace('_', '-')
-    for text in filter(None, (too_little, too_much)):
-        with pytest.raises(BadQuestionError) as refusal:
-            read_overrides(**{name: text})  # type: ignore[arg-type]
-        assert str(refusal.value) == (f'{shown} must be {least[0]} to {most[0]}, not "{text}"')
-
-
-def test_workload_and_column_families_are_parsed() -> None:
-    found = read_overrides(workload=WorkloadClass.RGW_METADATA, cfs='m(3)')
-    assert found.workload is WorkloadClass.RGW_METADATA
-    assert found.columns is not None
-    assert [(column.name, column.shards) for column in found.columns] == [('default', 1), ('m', 3)]
-    with pytest.raises(BadQuestionError, match=r'cfs: ') as refusal:
-        read_overrides(cfs='m=a=1,,')
-    assert refusal.value.errno == errno.EINVAL

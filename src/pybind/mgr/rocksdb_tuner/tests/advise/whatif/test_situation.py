@@ -9,15 +9,14 @@ import pytest
 
 from rocksdb_tuner.advise.facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.whatif.overrides import NO_OVERRIDES, read_overrides
 from rocksdb_tuner.advise.whatif.situation import (
     DEFAULT_MEMORY_TARGET_BYTES,
+    NO_OVERRIDES,
     Situation,
     find_situation,
+    read_overrides,
     situation_of_osd,
-    situation_without_osd,
 )
-from rocksdb_tuner.advise.whatif.tree import model_in
 from rocksdb_tuner.lsm.records import Devices, VolumeSelection
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
@@ -26,7 +25,7 @@ from rocksdb_tuner.options.syntax import columns
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..builders import facts, osd_info, release, workload
+from ..builders import facts, model_in, osd_info, release, workload
 
 GIB = 1 << 30
 PACIFIC = release('16.2.15')
@@ -158,17 +157,6 @@ def test_unknown_values_of_an_osd_are_stated_assumptions() -> None:
     assert 'mixed, which was not measured' in mixed.assumptions.model[-1]
 
 
-def test_column_families_come_from_the_override_or_the_osd() -> None:
-    unsharded = situation(known(sharded=False))
-    assert unsharded.columns == columns('')
-    assert not any('column families are' in text for text in unsharded.assumptions.model)
-    message = situation(known(sharded=False), cfs='m(3) P')
-    assert [column.name for column in message.columns] == ['default', 'm', 'P']
-    by_default = situation(known())
-    assert by_default.own_columns is None
-    assert by_default.columns == columns(PACIFIC.default_cfs)
-
-
 REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32'
 
 
@@ -271,7 +259,7 @@ def test_volume_selection_is_the_configured_one_if_valid(
 
 
 def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
-    found = situation_without_osd(PACIFIC)
+    found = situation_of_osd(None, PACIFIC)
     assert found.osd_id is None
     assert (found.devices, found.memory_target_bytes) == (Devices(), 4 * GIB)
     assert found.assumptions.common == (
@@ -286,7 +274,8 @@ def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
         'Its column families are assumed to be the default of Pacific (from 16.2.0).'
     )
     assert len(found.assumptions.derivation) == 1
-    message = situation_without_osd(
+    message = situation_of_osd(
+        None,
         PACIFIC,
         read_overrides(
             memory='2G',
@@ -307,7 +296,7 @@ def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
     assert (message.memory_target_bytes, message.cores) == (2 * GIB, 2)
     assert message.devices == Devices(True, False, 9 * GIB)
     assert (message.load.workload, message.load.data_bytes) == ('omap-heavy', GIB)
-    only_wal = situation_without_osd(PACIFIC, read_overrides(wal_size='1G'))
+    only_wal = situation_of_osd(None, PACIFIC, read_overrides(wal_size='1G'))
     assert len(only_wal.assumptions.common) == 1
 
 

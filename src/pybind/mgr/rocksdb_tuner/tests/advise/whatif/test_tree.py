@@ -10,9 +10,8 @@ import pytest
 
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts
-from rocksdb_tuner.advise.whatif.overrides import read_overrides
-from rocksdb_tuner.advise.whatif.situation import Situation, find_situation
-from rocksdb_tuner.advise.whatif.tree import fill_s, model_in, tree
+from rocksdb_tuner.advise.whatif.situation import Situation, find_situation, read_overrides
+from rocksdb_tuner.advise.whatif.tree import fill_s, tree
 from rocksdb_tuner.lsm.records import Load
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.signals import Signals
@@ -20,7 +19,7 @@ from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
-from ..builders import entry, facts, release
+from ..builders import entry, facts, model_in, release
 
 GIB = 1 << 30
 LZ4 = profile('lz4-2025').options
@@ -106,16 +105,6 @@ def test_overrides_of_devices_memory_and_load_are_modeled() -> None:
     assert model.column_families[0].keys_per_flush is not None
     assert model.db_device is not None
     assert len(model.assumptions) == 2
-
-
-def test_column_options_that_prevent_a_start_are_refused_with_the_column_name() -> None:
-    with pytest.raises(BadQuestionError, match='of column P, so there is no model'):
-        tree(LZ4, ask(cfs='O P=no_such_option=1'))
-
-
-def test_no_compactions_means_no_levels_to_model() -> None:
-    with pytest.raises(BadQuestionError, match='disable_auto_compactions'):
-        tree('disable_auto_compactions=true', ask())
 
 
 def test_options_without_a_tree_are_reported_in_full() -> None:

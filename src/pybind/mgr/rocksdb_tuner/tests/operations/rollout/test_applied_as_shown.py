@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.case import Circumstances
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
@@ -55,7 +56,7 @@ def recommended(cluster: FakeCluster, loads: Sequence[float | None]) -> Recommen
         for (n, osd), load in zip(cluster.osds.items(), loads)
     )
     ssds = tuple(f for f in osds if f.info.device_class == 'ssd')
-    found = assess(group(*ssds, does=workload()), osds).recommendations
+    found = assess(group(*ssds, does=workload()), Circumstances(osds)).recommendations
     # An override of OSDs of two classes is no recommendation for one of them.
     assume(found)
     return found[0]

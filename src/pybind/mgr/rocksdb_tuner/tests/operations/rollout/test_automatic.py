@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.case import Circumstances
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation, Risk
 from rocksdb_tuner.operations.history import HistoryRecord
@@ -37,7 +38,7 @@ POLICY = Policy(after_s=DAY_S, cooldown_s=DAY_S)
 def low_risk_advice() -> Recommendation:
     osds = (facts(osd_info(0)),)
     does = workload(WorkloadClass.RBD_SMALL_WRITE)
-    (recommendation,) = assess(group(*osds, does=does), osds).recommendations
+    (recommendation,) = assess(group(*osds, does=does), Circumstances(osds)).recommendations
     return replace(recommendation, risk=Risk.LOW, confidence=0.95)
 
 
