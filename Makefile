@@ -49,7 +49,7 @@ help:
 	@echo 'make check-releases   all tests on real clusters of Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each release'
 	@echo 'make check-faults     rollouts on real clusters under every fault, with verifying clients, also'
-	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts'
+	@echo '              on Reef and Tentacle'
 	@echo 'make check-cephadm    on a cluster under cephadm (podman): installation by mount and by image,'
 	@echo '              rollouts, upgrades, unmanaged OSDs; 30 to 45 minutes (root)'
 	@echo 'make mutation  mutation score: the share of single faults in the source that the tests detect;'

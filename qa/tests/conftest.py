@@ -20,13 +20,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help='the Ceph release whose real clusters the integration tests use',
     )
 
-    parser.addoption(
-        '--part',
-        default='1/1',
-        metavar='K/N',
-        help='of the tests of faults, the K-th of N parts of about the same length',
-    )
-
 
 @pytest.fixture(scope='session')
 def release(request: pytest.FixtureRequest) -> str:

@@ -7,24 +7,15 @@ from cluster_reports import (
     pytest_runtest_makereport,
     pytest_sessionfinish,
 )
-from fault_clusters import (
-    fault_clusters,
-    pytest_collection_modifyitems,
-    pytest_keyboard_interrupt,
-    scenario,
-    shared_scenario,
-)
+from fault_clusters import pytest_keyboard_interrupt, scenario
 
 __all__ = [
     'cluster',
-    'fault_clusters',
-    'pytest_collection_modifyitems',
     'pytest_configure',
     'pytest_keyboard_interrupt',
     'pytest_runtest_makereport',
     'pytest_sessionfinish',
     'scenario',
     'shared_cluster',
-    'shared_scenario',
     'tuner',
 ]

@@ -1,10 +1,10 @@
 """A rollout on a real cluster, under a client with verified data, while a fault is injected.
 
-One cluster of each shape serves all its faults. Each test gets a `FaultScenario`: every OSD runs
-the same options, a client overwrites and reads, and the cluster is healthy. Afterwards no write may
-have failed or be lost, no more than one OSD that the test had not stopped itself may have been down
-at any time, and nothing of the fault may be left. After the last test of a shape all placement
-groups are deep-scrubbed, and the store of every OSD is checked.
+Each test gets a `FaultScenario` on a cluster of its own: every OSD runs the same options, a client
+overwrites and reads, and the cluster is healthy. Afterwards no write may have failed or be lost, no
+more than one OSD that the test had not stopped itself may have been down at any time, and the
+options are those of before or those that were promised. Then all placement groups are
+deep-scrubbed, and the store of every OSD is checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,7 +88,6 @@ class Shape:
 PLAIN = Shape('plain', rgw=True)
 #: Six OSDs in three racks, and two of another class; the client's data are erasure-coded.
 WIDE = Shape('wide', 8, 3, ('ssd', 'ssd', 'ssd', 'hdd'), (2, 1))
-SHAPES = {shape.name: shape for shape in (PLAIN, WIDE)}
 #: The change of a rollout: remove an old string, or set the favorite profile.
 REMOVE, SET = 'remove-override', 'set-profile'
 #: Module options: a rollout in a minute instead of an hour.
@@ -103,8 +101,6 @@ QUICK = {
     # So that the log has its actions
     'log_level': 'info',
 }
-#: The options that a test may leave changed.
-_SET_BY_TESTS = ('soak_max', 'restart_timeout')
 #: Each block is overwritten within a row. At twice the rate two clusters saturate two cores: an OSD
 #: takes 20 seconds to restart, and most of a row is spent waiting for recovery.
 WRITES_PER_S, READS_PER_S = 100, 25
@@ -113,17 +109,6 @@ FINAL = ('done', 'failed', 'rolled-back')
 LOOK_S = 0.3
 OURS = 'mgr/rocksdb_tuner/'
 STATE_KEY = f'{OURS}rollout/current'
-#: The options of the orchestrator that make it fail, as they are without any fault.
-NO_FAULTS = {
-    'refuse': 'false',
-    'hang': '0',
-    'late': '0',
-    'instead': '-1',
-}
-#: The flags set by tests.
-FLAGS = ('noout',)
-#: Ceph's own default.
-NEARFULL_RATIO = 0.85
 
 
 @dataclass
@@ -164,7 +149,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Integrity:
-    """The results of deep scrubs and fsck after all tests on a cluster."""
+    """The results of deep scrubs and fsck after the test on a cluster."""
 
     shape: str
     placement_groups: int
@@ -399,7 +384,9 @@ class FaultScenario:
 
     def orchestrator(self, **faults: str | float) -> None:
         for name, value in faults.items():
-            self.tuner.set_orchestrator_fault(name, str(value))
+            # With "--" a number may be negative
+            option = ('mgr', f'mgr/test_orchestrator/{name}', '--', str(value))
+            self.cluster.ceph('config', 'set', *option)
 
         def is_set(name: str, value: str | float) -> bool:
             found = self.cluster.ceph('config', 'get', 'mgr', f'mgr/test_orchestrator/{name}')
@@ -412,23 +399,12 @@ class FaultScenario:
             'the faults of the orchestrator set',
         )
 
-    def active_manager(self) -> str:
-        return str(self.cluster.ceph_json('mgr', 'stat')['active_name'])
-
     def kill_active_manager(self) -> dict[int, str]:
         """Kill it without a warning; how far the OSDs were in what it had stored."""
-        name = self.active_manager()
+        name = self.tuner.active_manager()
         self.cluster.stop_daemon(f'mgr.{name}', kill=True)
         steps = self.stored_steps()
-        self.tuner.wait_for(
-            lambda: (
-                (s := self.cluster.ceph_json('mgr', 'stat'))['available']
-                and s['active_name'] != name
-            ),
-            60,
-            'the standby active',
-            every_s=0.3,
-        )
+        self.tuner.wait_for_takeover(name)
         self.cluster.start_daemon(f'mgr.{name}')
         self.wait_for_standby()
         return steps
@@ -535,66 +511,12 @@ class FaultScenario:
     def epoch(self) -> int:
         return int(self.cluster.ceph_json('osd', 'stat')['epoch'])
 
-    # -- between two tests
-
-    def restore(self, kind: str = REMOVE) -> None:
-        """The same initial state for each test of this kind."""
-        self.kind = kind
-        self.fault_injection.reset()
-        self.fault_injection.set_favorite(recommended=kind == SET)
-        self.events.clear()
-        self.stopped_by_test.clear()
-        self._start_all()
-        for name in _SET_BY_TESTS:
-            self.set_module_option(name, QUICK[name])
-        self._clear_cluster()
-        self.wait_until_answered()
-        self._end_rollout()
-        self._restore_osds()
-        self._wait_until_up()
-        # An OSD reports the default as soon as an entry is removed, whatever it runs
-        reported = [self.running()]
-        for section, mask, _ in self.tuner.entries():
-            who = f'{section}/{mask}' if mask else section
-            self.cluster.ceph('config', 'rm', who, OPTION)
-        for section, _, value in self.old:
-            self.cluster.ceph('config', 'set', section, OPTION, value)
-        reported.append(self.running())
-        members = self.members
-        wanted = {n: self.old_value if n in members else self.default for n in reported[-1]}
-        other = [n for n in wanted if any(running[n] != wanted[n] for running in reported)]
-        # No client writes now: all at once
-        with ThreadPoolExecutor(max(1, len(other))) as pool:
-            list(pool.map(self.cluster.restart_osd, other))
-        self._wait_until_idle()
-
-    def _restore_osds(self) -> None:
-        """Neither an OSD too many nor one too few, each of the class that it was made with."""
-        spec = self.cluster.record.spec
-        there = {
-            node['id']: node.get('device_class')
-            for node in self.cluster.ceph_json('osd', 'df')['nodes']
-        }
-        # One that was purged by another name is made again only once that is gone
-        for n, device_class in there.items():
-            if n >= spec.osds or device_class != spec.class_of_osd(n):
-                osds.purge(self.cluster, n)
-        for n in range(spec.osds):
-            if there.get(n) != spec.class_of_osd(n):
-                osds.make(self.cluster, n)
+    # -- after the test
 
     def leftovers(self) -> list[str]:
         """The differences from the required state after a test, in words."""
-        found = []
-        daemons = self.cluster.status().daemons
-        found += [f'{daemon.name} does not run' for daemon in daemons if not daemon.up]
         osd_map = self.cluster.ceph_json('osd', 'dump')
-        found += [f'flag {flag} is set' for flag in FLAGS if flag in osd_map['flags_set']]
-        found += [
-            f'osd.{o["osd"]} is not up and in' for o in osd_map['osds'] if not o['up'] & o['in']
-        ]
-        if abs(osd_map['nearfull_ratio'] - NEARFULL_RATIO) > 1e-3:
-            found.append(f'nearfull ratio {osd_map["nearfull_ratio"]:g}')
+        found = [f'osd.{o["osd"]} is not up' for o in osd_map['osds'] if not o['up']]
         entries = self.tuner.entries()
         if entries not in ([], self.old, self._entries(self.wanted)):
             found.append(f'a mixture of entries: {entries}')
@@ -606,51 +528,12 @@ class FaultScenario:
             found.append(f'the rollout is still {rollout["phase"]}')
         return found
 
-    def _start_all(self) -> None:
+    def check_integrity(self) -> Integrity:
+        """Scrub all placement groups in depth and check the store of each OSD; OSDs stay down."""
         for daemon in self.cluster.status().daemons:
             if not daemon.up:
                 self.cluster.start_daemon(daemon.name)
-
-    def _clear_cluster(self) -> None:
-        ceph = self.cluster.ceph
-        osd_map = self.cluster.ceph_json('osd', 'dump')
-        for flag in FLAGS:
-            if flag in osd_map['flags_set']:
-                ceph('osd', 'unset', flag)
-        if abs(osd_map['nearfull_ratio'] - NEARFULL_RATIO) > 1e-3:
-            ceph('osd', 'set-nearfull-ratio', str(NEARFULL_RATIO))
-        if 'rocksdb_tuner' not in self.cluster.ceph_json('mgr', 'module', 'ls')['enabled_modules']:
-            ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
-        for entry in self.cluster.ceph_json('config', 'dump'):
-            module, _, name = entry['name'].rpartition('/')
-            if module == 'mgr/test_orchestrator' and name in NO_FAULTS:
-                # A manager does not notice that the entry of a module's option is removed
-                self.tuner.set_orchestrator_fault(name, NO_FAULTS[name])
-
-    def _end_rollout(self) -> None:
-        state = self.tuner.operation()
-        if state and state['phase'] not in FINAL:
-            self.tuner.plain('operation', 'abort')
-            self.tuner.wait_for_phase(*FINAL, timeout_s=180)
-
-    def _wait_until_idle(self) -> None:
-        self._wait_until_up()
         self.tuner.wait_for_clean(180)
-        if self.shape.mgrs > 1:
-            self.wait_for_standby()
-
-    def _wait_until_up(self) -> None:
-        self.tuner.wait_for(
-            lambda: self.cluster.ceph_json('osd', 'stat')['num_up_osds'] == self.shape.osds,
-            90,
-            'all OSDs up',
-        )
-
-    # -- after the last test
-
-    def check_integrity(self) -> Integrity:
-        """Scrub all placement groups in depth and check the store of each OSD; OSDs stay down."""
-        self.restore()
         scrub = integrity.deep_scrub(self.cluster)
         checked = integrity.fsck(self.cluster).complaints
         return Integrity(
@@ -664,19 +547,27 @@ class FaultScenario:
 
 
 @contextlib.contextmanager
-def cluster_of(shape: Shape, release: str) -> Iterator[FaultScenario]:
-    """A cluster of this shape with the fault-injecting copy of the module."""
+def cluster_of(shape: Shape, release: str, kind: str) -> Iterator[FaultScenario]:
+    """A cluster with the fault-injecting copy of the module, before a rollout of this kind."""
     commit = commit_of_checkout()
     with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
         fault_injection = FaultInjection(Path(directory))
+        fault_injection.set_favorite(recommended=kind == SET)
         spec = shape.spec(release, str(fault_injection.module))
         with new_cluster(spec, often=True, **QUICK) as tuner:
+            ceph = tuner.cluster.ceph
             # And what becomes of that
-            tuner.cluster.ceph('config', 'set', 'mgr', 'mgr/test_orchestrator/log_level', 'info')
+            ceph('config', 'set', 'mgr', 'mgr/test_orchestrator/log_level', 'info')
             # An OSD that is down stays in
-            tuner.cluster.ceph('config', 'set', 'mon', 'mon_osd_down_out_interval', '3600')
-            scenario = FaultScenario(tuner.cluster, tuner, fault_injection, shape, commit=commit)
+            ceph('config', 'set', 'mon', 'mon_osd_down_out_interval', '3600')
+            scenario = FaultScenario(tuner.cluster, tuner, fault_injection, shape, kind, commit)
             (scenario.default,) = set(scenario.running().values())
+            for section, _, value in scenario.old:
+                ceph('config', 'set', section, OPTION, value)
+            if scenario.old:
+                # No client writes yet: all at once
+                osds.restart(tuner.cluster, shape.members)
+            tuner.wait_for_clean(180)
             yield scenario
 
 

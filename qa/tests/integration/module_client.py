@@ -169,11 +169,19 @@ class ModuleClient:
             self.restart(*changed)
             self.wait_for_clean()
 
+    def active_manager(self) -> str:
+        """Its name; '' while there is none."""
+        return str(self.cluster.ceph_json('mgr', 'stat')['active_name'])
+
+    def wait_for_takeover(self, before: str) -> None:
+        """Until another manager than this one is active."""
+
+        def taken_over() -> bool:
+            found = self.cluster.ceph_json('mgr', 'stat')
+            return bool(found['available'] and found['active_name'] != before)
+
+        self.wait_for(taken_over, 60, 'the standby active', every_s=0.3)
+
     def osd_up(self, osd_id: int) -> bool:
         osds = self.cluster.ceph_json('osd', 'dump')['osds']
         return bool(next(o for o in osds if o['osd'] == osd_id)['up'])
-
-    def set_orchestrator_fault(self, name: str, value: str) -> None:
-        # With "--" a number may be negative
-        option = f'mgr/test_orchestrator/{name}'
-        self.cluster.ceph('config', 'set', 'mgr', option, '--', value)

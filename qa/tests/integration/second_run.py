@@ -35,10 +35,10 @@ def run_again(session: pytest.Session) -> None:
     config = session.config
     options = [word for word in config.invocation_params.args if word not in config.args]
     print(f'\nRun again (a second run decides): {" ".join(_failed)}', flush=True)
-    # Those that this run had: of a part no others
+    # Those that this run had
     tests = [item.nodeid for item in session.items if item.nodeid.partition('::')[0] in files]
     again = subprocess.Popen(
-        [sys.executable, '-m', 'pytest', *options, '--part=1/1', *tests],
+        [sys.executable, '-m', 'pytest', *options, *tests],
         cwd=config.rootpath,
         env={**os.environ, AGAIN: '1'},
     )

@@ -85,7 +85,7 @@ def look(tuner: ModuleClient, osd: int) -> Any:
 def test_next_manager_restores_settings_after_a_crash(tuner: ModuleClient) -> None:
     """The active manager is killed while it is held between enabling the options and reading."""
     cluster = tuner.cluster
-    active = cluster.ceph_json('mgr', 'stat')['active_name']
+    active = tuner.active_manager()
     pid = cluster.status().pid(f'mgr.{active}')
     module = cluster.record.spec.module
     assert pid is not None
@@ -104,11 +104,7 @@ def test_next_manager_restores_settings_after_a_crash(tuner: ModuleClient) -> No
             )
             assert notes(cluster) == [f'{NOTES}0']
             os.kill(pid, signal.SIGKILL)
-        tuner.wait_for(
-            lambda: cluster.ceph_json('mgr', 'stat')['active_name'] not in (active, ''),
-            60,
-            'the standby active',
-        )
+        tuner.wait_for_takeover(active)
         tuner.wait_for(lambda: not notes(cluster), 60, 'the note gone')
     finally:
         query_command.join()

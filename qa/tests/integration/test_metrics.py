@@ -115,13 +115,8 @@ def manager_names(cluster: Cluster) -> list[str]:
     return [name.removeprefix('mgr.') for name in daemons if name.startswith('mgr.')]
 
 
-def active(cluster: Cluster) -> str:
-    name: str = cluster.ceph_json('mgr', 'stat')['active_name']
-    return name
-
-
-def standby(cluster: Cluster) -> str:
-    (name,) = set(manager_names(cluster)) - {active(cluster)}
+def standby(tuner: ModuleClient) -> str:
+    (name,) = set(manager_names(tuner.cluster)) - {tuner.active_manager()}
     return name
 
 
@@ -147,21 +142,21 @@ def test_active_manager_serves_and_announces_metrics_and_standby_has_none(
     cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server]
 ) -> None:
     switch_on(cluster, tuner, managers)
-    server = managers[active(cluster)]
+    server = managers[tuner.active_manager()]
     wanted = f'http://{server.address}/metrics'
     tuner.wait_for(lambda: announced(cluster) == wanted, 30, 'announced in mgr services')
     osds = tuner.wait_for(
         lambda: server.series().get('ceph_rocksdb_tuner_osd_db_used_bytes'), 60, 'series of OSDs'
     )
     assert sorted(labels['ceph_daemon'] for labels in osds) == ['osd.0', 'osd.1', 'osd.2']
-    assert managers[standby(cluster)].series() == {}
+    assert managers[standby(tuner)].series() == {}
 
 
 def test_metrics_and_json_agree(
     cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server]
 ) -> None:
     status = tuner.status()
-    found = managers[active(cluster)].series()
+    found = managers[tuner.active_manager()].series()
     assert {g['who'] for g in status['groups']} == {
         f'osd/class:{labels["device_class"]}'
         for labels in found['ceph_rocksdb_tuner_device_class_info']
@@ -173,7 +168,7 @@ def test_metrics_and_json_agree(
 def test_taken_port_is_a_health_check_until_it_is_free(
     cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server], ports: PortBlock
 ) -> None:
-    name = active(cluster)
+    name = tuner.active_manager()
     port_option = f'{OPTION}/{name}/metrics_port'
 
     def raised() -> Any:
@@ -192,7 +187,7 @@ def test_taken_port_is_a_health_check_until_it_is_free(
     tuner.wait_for(lambda: not raised(), 60, 'no health check')
     tuner.wait_for(
         # A failover may have happened on a busy machine
-        lambda: managers[active(cluster)].answers('/metrics'),
+        lambda: managers[tuner.active_manager()].answers('/metrics'),
         60,
         'metrics on the port of before',
     )
@@ -291,9 +286,9 @@ def test_other_manager_has_every_series_once_after_a_failover(
     cluster: Cluster, tuner: ModuleClient, prometheus: Prometheus, managers: dict[str, Server]
 ) -> None:
     switch_on(cluster, tuner, managers)
-    before, after = active(cluster), standby(cluster)
+    before, after = tuner.active_manager(), standby(tuner)
     cluster.ceph('mgr', 'fail', before)
-    tuner.wait_for(lambda: active(cluster) == after, 60, f'{after} active')
+    tuner.wait_for_takeover(before)
     address = managers[after].address
     tuner.wait_for(lambda: announced(cluster) == f'http://{address}/metrics', 60, 'announced')
     infos = tuner.wait_for(

@@ -309,15 +309,9 @@ def test_rollout_without_an_orchestrator_names_the_osd_to_restart_and_outlives_i
         cluster.restart_osd(order[0])
         # This state lasts: the manager is not caught between two others
         wait_for(order[1])
-        active = cluster.ceph_json('mgr', 'stat')['active_name']
+        active = tuner.active_manager()
         cluster.ceph('mgr', 'fail', active)
-        tuner.wait_for(
-            lambda: (
-                (s := cluster.ceph_json('mgr', 'stat'))['available'] and s['active_name'] != active
-            ),
-            60,
-            'the standby active',
-        )
+        tuner.wait_for_takeover(active)
     finally:
         cluster.ceph('orch', 'set', 'backend', 'test_orchestrator')
     state = tuner.wait_for_phase('done', 'failed', timeout_s=300)
@@ -335,8 +329,7 @@ def test_broken_stored_state_is_quarantined_and_never_applied(
     assert keys[0] in cluster.ceph_json('config-key', 'ls')
     cluster.ceph('config-key', 'set', keys[0], '{"version": 1, "trunca')
     entries = tuner.entries()
-    active = cluster.ceph_json('mgr', 'stat')['active_name']
-    cluster.ceph('mgr', 'fail', active)
+    cluster.ceph('mgr', 'fail', tuner.active_manager())
     tuner.wait_for(
         lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in cluster.ceph_json('health')['checks'],
         90,

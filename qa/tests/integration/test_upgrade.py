@@ -139,7 +139,7 @@ def test_state_of_a_newer_version_is_kept_and_not_acted_on(
     cluster = tuner.cluster
     newer = '{"version": 999, "made_by": "a later module"}'
     cluster.ceph('config-key', 'set', 'mgr/rocksdb_tuner/rollout/current', newer)
-    cluster.ceph('mgr', 'fail', cluster.ceph_json('mgr', 'stat')['active_name'])
+    cluster.ceph('mgr', 'fail', tuner.active_manager())
     tuner.wait_for(
         lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in cluster.ceph_json('health')['checks'],
         90,
