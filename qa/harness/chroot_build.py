@@ -63,14 +63,6 @@ def chroot_path(release: Release) -> Path:
     return chroots_dir() / release.name
 
 
-def state(release: Release) -> str:
-    """The status of the chroot of a release, for `qa/cluster chroot ls`."""
-    path = chroot_path(release)
-    if _is_up_to_date(path, release):
-        return 'ready'
-    return 'of another recipe, rebuilt when needed' if path.exists() else 'not there'
-
-
 def ensure(release: Release, progress: Progress) -> Path:
     """The root of a release's chroot, which is made if it is not there or of another recipe."""
     ensure_all([release], progress)
@@ -99,23 +91,6 @@ def _ensure(release: Release, progress: Progress) -> None:
         if not _is_up_to_date(path, release):
             with progress.step(f'make a chroot of Debian {release.suite} with Ceph, once'):
                 _build(release, path, progress)
-
-
-def remove(release: Release, progress: Progress) -> bool:
-    """Remove a release's chroot; False when there is none. Refused while something runs in it."""
-    path = chroot_path(release)
-    with _at_work(release, progress):
-        users = [pid for root in (path, *_leftovers(path)) for pid in _users(root)]
-        if users:
-            raise HarnessError(
-                f'{path} is in use by the processes {", ".join(users[:8])}: take the clusters that '
-                'run in it down first (qa/cluster down)'
-            )
-        there = path.exists()
-        if there:
-            _move_away(path)
-        _remove_unused(path)
-    return there
 
 
 def _users(path: Path) -> list[str]:

@@ -113,9 +113,9 @@ def build_parser() -> argparse.ArgumentParser:
         'daemons', nargs='+', metavar='mon|mgr|osd|osd.N', help='all of a type, or one by name'
     )
     chroot = commands.add_parser(
-        'chroot', help='chroots of the releases that are not installed on this machine'
+        'chroot', help='make the chroots of the releases that are not installed on this machine'
     )
-    chroot.add_argument('action', choices=('ls', 'build', 'rm'))
+    chroot.add_argument('action', choices=('build',))
     chroot.add_argument('release', nargs='*', metavar='RELEASE', help='default: all of them')
     return parser
 
@@ -181,19 +181,7 @@ def _down(arguments: argparse.Namespace) -> int:
 
 def _chroot(arguments: argparse.Namespace) -> int:
     wanted = arguments.release or [name for name in RELEASES if RELEASES[name].in_chroot]
-    releases = [get_release(name) for name in wanted]
-    for release in releases:
-        if not release.in_chroot:
-            raise UsageError(f'{release.name} runs on the machine itself, without a chroot')
-    if arguments.action == 'build':
-        chroot_build.ensure_all(releases, Progress())
-    for release in releases:
-        path = chroot_build.chroot_path(release)
-        if arguments.action == 'rm':
-            was_there = chroot_build.remove(release, Progress())
-            print(f'{path}: {"removed" if was_there else "not there"}')
-        else:
-            print(f'{path}: {chroot_build.state(release)}')
+    chroot_build.ensure_all([get_release(name) for name in wanted], Progress())
     return 0
 
 

@@ -98,40 +98,14 @@ class ClusterSpec:
                 f'an OSD of {self.block_size_bytes} bytes is too small: at least '
                 f'{MIN_BLOCK_BYTES} (1G)'
             )
-        if not 0 <= self.crush_hosts <= self.osds:
-            raise UsageError(
-                f'crush_hosts must be 0 to {self.osds} (the OSDs), not {self.crush_hosts}'
-            )
         if self.dashboard and self.few_mgr_modules:
             raise UsageError('few_mgr_modules leaves out the dashboard: give one of the two')
-        self._check_places()
+        strange = [name for name in self.classes if not _DEVICE_CLASS.fullmatch(name)]
+        if strange:
+            raise UsageError(f'{strange[0]!r} is not a device class: use letters, digits, _ . -')
         wrong = [name for name, usual in _WITH_CEPHADM.items() if getattr(self, name) != usual]
         if self.cephadm and wrong:
             raise UsageError(f'not with --cephadm, which has one host: {", ".join(wrong)}')
-
-    def _check_places(self) -> None:
-        """The placement and classes of OSDs, and the requirements of pools."""
-        if not 0 <= self.crush_racks <= self.crush_hosts:
-            raise UsageError(
-                f'crush_racks must be 0 to {self.crush_hosts} (crush_hosts), not {self.crush_racks}'
-            )
-        wrong = [name for name in self.classes if not _DEVICE_CLASS.fullmatch(name)]
-        if wrong:
-            raise UsageError(f'{wrong[0]!r} is not a device class: use letters, digits, _ . -')
-        if len(self.device_classes) > max(self.osds, 1):
-            raise UsageError(
-                f'{len(self.device_classes)} device classes for {self.osds} OSDs: some have none'
-            )
-        domains = self.pool_domains
-        what = f'{self.failure_domain}s with OSDs of class {self.pool_class}'
-        if self.pool_size is not None and not 1 <= self.pool_size <= max(domains, 1):
-            raise UsageError(f'pool size must be 1 to {domains} ({what}), not {self.pool_size}')
-        if self.erasure_code is not None:
-            k, m = self.erasure_code
-            if k < 2 or m < 1:
-                raise UsageError(f'an erasure code needs k >= 2 and m >= 1, not {k}+{m}')
-            if k + m > domains:
-                raise UsageError(f'erasure code {k}+{m} needs {k + m} {what}: there are {domains}')
 
     def release_of_osd(self, osd: int) -> str:
         """The release that an OSD is made with."""

@@ -12,7 +12,6 @@ from .. import space
 from ..diagnosis import dead_daemons
 from ..errors import HarnessError, UsageError
 from ..ports import held_name
-from ..services import make_pools
 from . import rbd
 from .python_client import run_client
 from .result import WorkloadResult
@@ -26,26 +25,19 @@ _MIN_IMAGE_BYTES = 1 << 30
 # A client of the object gateway deletes fewer than this
 _DELETES_PER_S = 400
 MAX_SECONDS = 86400
-OMAP_POOL = 'omap'
 
-#: By name; each workload takes some of them and has its own defaults. For 0 there is no limit.
+#: By name; each workload takes some of them and has its own defaults.
 Parameters = Mapping[str, int]
-MAY_BE_0 = ('rate_iops', 'requests')
 #: What `qa/workload` asks for and says of each; those in bytes end in "_bytes".
 PARAMETERS: dict[str, tuple[str, str]] = {
     'iodepth': ('N', 'RBD: requests in flight'),
     'size_bytes': ('BYTES', 'RBD: size of the image'),
     'block_size_bytes': ('BYTES', 'RBD: size of a request'),
-    'rate_iops': ('N', 'RBD, omap: no more per second'),
+    'rate_iops': ('N', 'RBD: no more per second; 0: no limit'),
     'read_percent': ('N', 'RBD: share of the requests that read'),
-    'threads': ('N', 'S3, CephFS, omap: parallel clients'),
+    'threads': ('N', 'S3, CephFS: parallel clients'),
     'object_size_bytes': ('BYTES', 'S3: size of an object'),
-    'objects': ('N', 'S3, omap: number of objects'),
-    'keys': ('N', 'omap: keys that a request sets'),
-    'value_size_bytes': ('BYTES', 'omap: size of the value of a key'),
-    'key_space': ('N', 'omap: number of different keys of an object'),
-    'random_percent': ('N', 'omap: share of a value not compressible'),
-    'requests': ('N', 'omap: end after so many requests'),
+    'objects': ('N', 'S3: number of objects'),
 }
 
 
@@ -77,16 +69,6 @@ def _cephfs(cluster: Cluster, seconds: float, parameters: Parameters) -> Workloa
     return run_client(
         cluster, 'cephfs_client.py', 'cephfs-metadata', seconds, parameters=parameters
     )
-
-
-def _omap(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
-    cluster.install('rados-client')
-    make_pools(cluster.client, cluster.record.spec, (OMAP_POOL,), 'omap-client')
-    environment = {'OMAP_POOL': OMAP_POOL}
-    return run_client(
-        cluster, 'omap_client.py', 'rados-omap', seconds,
-        parameters=parameters, environment=environment,
-    )  # fmt: skip
 
 
 def _fixed(**values: int) -> Callable[[float], Parameters]:
@@ -124,20 +106,6 @@ WORKLOADS: dict[str, Workload] = {
         ),
         'fio, librbd, 4 KiB reads and writes',
     ),
-    'rados-omap': Workload(
-        _omap,
-        _fixed(
-            threads=2,
-            objects=64,
-            keys=50,
-            key_space=5000,
-            value_size_bytes=256,
-            random_percent=100,
-            rate_iops=0,
-            requests=0,
-        ),
-        'keys and values of objects, librados',
-    ),
     's3-put': Workload(
         partial(_s3, 's3-put'), _fixed(threads=8, object_size_bytes=4096), 'small new objects'
     ),
@@ -167,7 +135,7 @@ def complete(name: str, seconds: float, given: Mapping[str, int]) -> Parameters:
     for parameter, value in given.items():
         if parameter not in known:
             raise UsageError(f'workload {name} takes no {parameter}: it takes {", ".join(known)}')
-        if value < (0 if parameter in MAY_BE_0 else 1):
+        if value < (parameter != 'rate_iops'):
             raise UsageError(f'{parameter} must be positive, not {value}')
     return {**known, **given}
 

@@ -129,7 +129,6 @@ def test_mgr_imports_without_writing_into_the_checkout() -> None:
     ('name', 'more'),
     [
         ('rbd-randrw', ('--size', '64M', '--read-percent', '30')),
-        ('rados-omap', ('--objects', '8', '--keys', '20')),
         ('s3-put', ()),
         ('cephfs-metadata', ()),
     ],
