@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import statistics
-import time
-from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,11 +17,8 @@ from visitor import PANEL, SHOTS, TAB, Visitor
 pytestmark = pytest.mark.integration
 
 WIDTHS = (1280, 1920, 400)
-#: How often the tab is opened to see how long it takes.
-LOOKS = 9
 #: After a restart of the manager its dashboard takes some seconds.
 RESTART_S = 120
-RESULTS = 'ROCKSDB_TUNER_TAB_RESULTS'
 
 
 def test_url_opens_the_tab_with_the_current_state(admin: Visitor) -> None:
@@ -51,52 +42,6 @@ def test_url_opens_the_tab_with_the_current_state(admin: Visitor) -> None:
         )
         assert wide == [], width
     assert admin.our_errors() == []
-
-
-@pytest.mark.skipif(RESULTS not in os.environ, reason=f'{RESULTS}: where to keep the times')
-@pytest.mark.parametrize('osds', [None, 1000, 10_000])
-def test_time_until_the_tab_is_usable_is_measured(
-    admin: Visitor, release: str, osds: int | None
-) -> None:
-    """From the click to state, map and charts, with the cluster's answers or with doubles.
-
-    Times are not asserted: the machine runs other work. The first load is the slowest.
-    """
-    page = admin.page
-    took_s = []
-    with nullcontext() if osds is None else admin.answering(answers(osds)):
-        for _ in range(LOOKS):
-            page.goto(f'{admin.url}/#/osd')
-            page.reload()
-            page.wait_for_selector(TAB)
-            began_s = time.monotonic()
-            page.click(TAB)
-            for shown in ('.rt-card', 'canvas', '.rt-charts'):
-                page.locator(f'{PANEL} {shown}').first.wait_for()
-            took_s.append(round(time.monotonic() - began_s, 3))
-    figures = {
-        'release': release,
-        'date': time.strftime('%Y-%m-%d'),
-        'osds': osds or 3,
-        'answers': 'of the cluster' if osds is None else 'made, given by the browser',
-        'cpus': os.cpu_count(),
-        'load': round(os.getloadavg()[0], 1),
-        'looks': LOOKS,
-        'usable_s': {
-            'least': min(took_s),
-            'median': statistics.median(took_s),
-            'most': max(took_s),
-        },
-    }
-    print(json.dumps(figures))
-    keep(Path(os.environ[RESULTS]) / f'tab-{release}.json', figures)
-
-
-def keep(path: Path, figures: dict[str, Any]) -> None:
-    """In place of those of as many OSDs from before."""
-    kept = json.loads(path.read_text()) if path.exists() else []
-    others = [one for one in kept if one['osds'] != figures['osds']]
-    path.write_text(json.dumps([*others, figures], indent=1) + '\n')
 
 
 def test_tab_survives_navigation_reload_and_lost_login(admin: Visitor) -> None:

@@ -104,19 +104,6 @@ def test_what_is_imported_of_the_panel_is_copied(whole: Path) -> None:
     assert [name for name in named if not (whole / COMPONENT / name).is_file()] == []
 
 
-def test_nothing_is_copied_that_nobody_imports(whole: Path) -> None:
-    panel = whole / COMPONENT / 'panel'
-    reached: set[str] = set()
-    left = ['elements']
-    while left:
-        name = left.pop()
-        if name not in reached:
-            reached.add(name)
-            text = (panel / f'{name}.ts').read_text(encoding='utf-8')
-            left += [found.removeprefix('./') for found in _IMPORT.findall(text) if found[0] == '.']
-    assert {path.stem for path in panel.glob('*.ts')} == reached
-
-
 def test_the_panel_is_what_the_drop_in_draws_with(whole: Path) -> None:
     """But for a keyword; the formatter of the tree, which npm installs, changes the layout only."""
     for path in (whole / COMPONENT / 'panel').iterdir():
@@ -159,13 +146,6 @@ def test_reactive_properties_are_no_class_fields() -> None:
                     f'{path.name}: {name}'
                 )
     assert seen > 30
-
-
-def test_a_frontend_without_the_patch_is_refused(tmp_path: Path) -> None:
-    done = import_panel(tmp_path)
-    assert done.returncode == 1
-    assert 'apply the patch first' in done.stderr
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_tab_shows_numbers_as_the_commands_do() -> None:

@@ -329,17 +329,6 @@ def test_invalid_path_is_refused(
     assert status in connection.recv(4096)
 
 
-def test_request_in_pieces_is_answered(
-    address: Address, sockets: Callable[[Address], socket.socket]
-) -> None:
-    connection = sockets(address)
-    for piece in (b'GET /met', b'rics HTTP/1.0\r', b'\n\r', b'\n'):
-        connection.sendall(piece)
-        time.sleep(0.05)
-    answer = b''.join(iter(lambda: connection.recv(4096), b''))
-    assert answer.endswith(TEXT)
-
-
 def test_closed_endpoint_finishes_responses_and_leaves_no_thread(
     sockets: Callable[[Address], socket.socket],
 ) -> None:

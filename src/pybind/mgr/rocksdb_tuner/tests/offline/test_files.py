@@ -293,7 +293,7 @@ def test_invalid_document_is_refused(
     assert message in err
 
 
-ODD: list[Any] = [None, [], {}, 'x' * 5000, '9' * 5000, -1, 1e308, [None]]
+ODD: list[Any] = [None, [], {}, '9' * 5000, 1e308]
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
