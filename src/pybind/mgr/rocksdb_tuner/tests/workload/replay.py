@@ -41,8 +41,6 @@ class Reading:
     cluster_map: ClusterMap
     #: Empty where that was not recorded.
     pool_counters: Mapping[int, PoolCounters]
-    #: Placement groups by state; empty where that was not recorded.
-    pg_states: Mapping[str, int]
     #: (id, severity) of the module's findings; None if they were not recorded.
     findings: Optional[tuple[tuple[str, str], ...]]
 
@@ -78,29 +76,9 @@ class Recording:
     readings: tuple[Reading, ...]
     spans: tuple[Span, ...] = ()
     part: str = ''
-    client: str = ''
-    #: When the client ran, and when it had set itself up: from then on it did what it is for.
-    client_start_s: float = 0.0
+    #: From when to when the client did what it is for.
     load_start_s: float = 0.0
     load_end_s: float = 0.0
-
-    def without_pools_of(self, *applications: str) -> Recording:
-        """The same counters, as without pools of these applications."""
-        readings = tuple(
-            replace(
-                reading,
-                cluster_map=replace(
-                    reading.cluster_map,
-                    pools=tuple(
-                        pool
-                        for pool in reading.cluster_map.pools
-                        if not set(pool.applications) & set(applications)
-                    ),
-                ),
-            )
-            for reading in self.readings
-        )
-        return replace(self, readings=readings)
 
     def cluster_map(self) -> ClusterMap:
         """As it was at the end."""
@@ -229,7 +207,6 @@ def _readings(found: list[dict[str, Any]], release: str) -> tuple[Reading, ...]:
                 time_s=reading['time_s'],
                 cluster_map=cluster_map,
                 pool_counters=counters,
-                pg_states=reading.get('pg_states', {}),
                 findings=None if message is None else tuple((f[0], f[1]) for f in message),
             )
         )
@@ -271,9 +248,7 @@ def _of_one_client(name: str, document: Mapping[str, Any]) -> Recording:
         name=name,
         release=release,
         reports=reports,
-        readings=(Reading(reports[0].time_s, cluster_map, {}, {}, None),),
-        client=document['client'],
-        client_start_s=document['client_start_s'],
+        readings=(Reading(reports[0].time_s, cluster_map, {}, None),),
         load_start_s=document['load_start_s'],
         load_end_s=document['load_end_s'],
     )

@@ -1,4 +1,4 @@
-"""When the waits of writes for an OSD's own threads indicate a shortage of cores."""
+"""How busy the kv_sync threads are, and when waits for other threads indicate too few cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocksdb_tuner.mgr.records import ClusterMap
 from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.classifier import Classifier
-from rocksdb_tuner.workload.pressure import PRESSURE, with_pressure
+from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, PRESSURE, measured, with_pressure
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..advise.builders import osd_info
@@ -103,3 +103,20 @@ def test_thread_wait_of_writes_is_stored_with_the_group_workload() -> None:
             {0: busy()}, cluster_map, now_s, details={0: look()}.get
         ).per_group['ssd']
     assert {e.signal for e in found.evidence} & PRESSURE == {'kv_sync_busy', 'osd_thread_share'}
+
+
+def test_thread_load_is_the_mean_of_reporting_osds() -> None:
+    seen = [
+        Signals(0, window_s=30.0, kv_sync_busy=0.2, kv_sync_ms=1.0),
+        Signals(1, window_s=30.0, kv_sync_busy=0.6),
+        Signals(2, window_s=30.0),
+    ]
+    found = with_pressure(SMALL, seen)
+    assert [e.statement for e in found.evidence] == [
+        'The kv_sync threads are 40% busy.',
+        'A commit takes 1.00 ms.',
+    ]
+    assert with_pressure(SMALL, seen[2:]).evidence == ()
+    idle = Workload(WorkloadClass.IDLE, 0.9, ())
+    assert with_pressure(idle, seen) is idle
+    assert measured(None, KV_SYNC_BUSY) is None
