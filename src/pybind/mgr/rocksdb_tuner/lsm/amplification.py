@@ -1,4 +1,4 @@
-"""Memtables, WAL and flushes; contents of the database, and its amplification. Pure.
+"""Contents of the database, and how often its bytes are written. Pure.
 
 The mgr does not know how many objects clients write to, but the database grows with them: the part
 that is not PG log is their onodes, or data that grows with every write.
@@ -10,19 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, Optional
 
-from ..options import wal as rocksdb_wal
-from .calibration import Calibration, WorkloadCalibration
+from .calibration import WorkloadCalibration
 from .keys import Population
 from .levels import Family, TreeOptions, filled_levels, level_targets
-from .records import (
-    Amplification,
-    ColumnFamilyModel,
-    Devices,
-    Estimate,
-    Load,
-    MemtableModel,
-    WalModel,
-)
+from .records import ColumnFamilyModel, Load
 
 #: `osd_target_pg_log_entries_per_osd` in all releases, for OSDs with 30 to 1,200 PGs
 #: (PG::get_target_pg_log_entries() in src/osd/PeeringState.cc).
@@ -31,10 +22,11 @@ LOG_ENTRIES = 300_000.0
 
 def population_of(workload: WorkloadCalibration, load: Load) -> Population:
     """What the OSD holds as far as it is known, else as on the measured OSDs."""
-    return replace(
-        workload.population,
-        log_entries=LOG_ENTRIES if load.log_entries is None else load.log_entries,
-        placement_groups=load.placement_groups or workload.population.placement_groups,
+    usual = workload.population
+    return Population(
+        usual.objects if load.objects is None else load.objects,
+        load.placement_groups or usual.placement_groups,
+        LOG_ENTRIES if load.log_entries is None else load.log_entries,
     )
 
 
@@ -73,9 +65,7 @@ class Contents:
     def held(self, load: Load, data_bytes: Optional[float]) -> Population:
         """Overrides or known values, else the number of objects that fills ``data_bytes``."""
         found = population_of(self._workload, load)
-        if load.objects is not None:
-            return replace(found, objects=load.objects)
-        if data_bytes is None:
+        if load.objects is not None or data_bytes is None:
             return found
         rest_bytes = data_bytes - sum(self.live(replace(found, objects=0.0)))
         if rest_bytes < 0:
@@ -187,157 +177,3 @@ def compaction_bytes_per_level0_byte(
         total += (active - upper) / active * (1 + overlap * lower / upper)
         active -= upper
     return total
-
-
-def amplification(
-    columns: Sequence[ColumnFamilyModel],
-    flows: Sequence[Flow],
-    workload: Optional[WorkloadCalibration],
-    of_shards: Sequence[float],
-    known: Calibration,
-) -> Amplification:
-    """None for an unknown workload or database size."""
-    if workload is None or not flows:
-        return Amplification(None, None, None, None)
-    flushed = sum(flow.flushed for flow in flows) / workload.written_bytes
-    compacted = sum(flow.compacted for flow in flows) / workload.written_bytes
-    # Level 0 is half full on average; a part of it is newer values of keys further down.
-    stale = workload.stale * sum(
-        column.shards * min(flow.level0_bytes, data) / 2
-        for flow, column, data in zip(flows, columns, of_shards)
-    )
-    total = sum(data * column.shards for data, column in zip(of_shards, columns))
-    # At most half of a family counts as stale, so the divisor is never 0.
-    space = total / (total - stale) if total else 1.0
-    return Amplification(
-        write=_at_least_one(
-            known.quantities['write_amplification'].around(1.0 + flushed + compacted)
-        ),
-        flushes=flushed,
-        compactions=compacted,
-        space=_at_least_one(known.quantities['space_amplification'].around(space)),
-    )
-
-
-def _at_least_one(estimate: Estimate) -> Estimate:
-    """An amplification is never below 1."""
-    return Estimate(*(max(1.0, end) for end in estimate.ends))
-
-
-def wal_of(database: TreeOptions, families: Sequence[Family]) -> rocksdb_wal.Wal:
-    """The log, whose limit flushes the column families that keep its oldest file."""
-    return rocksdb_wal.wal(
-        write_buffer_bytes=database.write_buffer_bytes,
-        max_total_wal_bytes=database.max_total_wal_bytes,
-        db_write_buffer_bytes=database.db_write_buffer_bytes,
-        all_full_bytes=sum(family.ceiling_bytes for family in families),
-        column_families=sum(family.column.shards for family in families),
-    )
-
-
-def wal(log: rocksdb_wal.Wal, devices: Devices, load: Load, known: Calibration) -> WalModel:
-    total = devices.wal_bytes if devices.dedicated_wal else None
-    if total is None and devices.dedicated_wal is False and devices.dedicated_db:
-        total = devices.db_bytes
-    return WalModel(
-        limit_bytes=log.limit_bytes,
-        limited_by='max_total_wal_size' if log.by_option else 'memtables',
-        file_bytes=log.file_bytes,
-        device_bytes=known.quantities['wal_device_bytes'].around(log.device_bytes),
-        device_total_bytes=total,
-        fits_device=None if total is None else log.fits(total),
-        fill_s=log.limit_bytes / load.wal_bytes_per_s if load.wal_bytes_per_s else None,
-    )
-
-
-def column_family(
-    family: Family,
-    limit_bytes: int,
-    load: Load,
-    workload: Optional[WorkloadCalibration],
-    held: Optional[Population],
-    known: Calibration,
-) -> ColumnFamilyModel:
-    """Flushes of one column: of full memtables, or earlier because of the WAL limit.
-
-    DBImpl::SwitchWAL() in db/db_impl/db_impl_write.cc flushes every family that keeps the oldest
-    WAL file, even if its memtables are small: each flush has its share of a full WAL.
-    """
-    options, shards = family.options, family.column.shards
-    full = known.quantities['full_flush_bytes'].around(options.full_flush_bytes)
-    column = workload.columns.get(family.column.name) if workload else None
-    share = expected = flushed_by = file_bytes = writes = None
-    if workload is not None:
-        share = workload.share(family.column.name) / shards
-    if workload is not None and held is not None and column is not None and share:
-        at_limit = share * limit_bytes * workload.memory_per_wal_byte
-        flushed_by = 'memtables' if full.value <= at_limit else 'wal'
-        expected = (
-            full
-            if flushed_by == 'memtables'
-            else known.quantities['early_flush_bytes'].around(at_limit)
-        )
-        writes = expected.value / (share * workload.written_bytes * workload.memory_per_wal_byte)
-        file_bytes = known.quantities['level0_file_bytes'].around(
-            column.left_bytes(writes, held, options.compression) / shards
-        )
-    return ColumnFamilyModel(
-        name=family.column.name,
-        shards=shards,
-        write_buffer_bytes=options.write_buffer_bytes,
-        max_write_buffer_number=options.max_write_buffer_number,
-        min_write_buffer_number_to_merge=options.min_write_buffer_number_to_merge,
-        memtable_ceiling_bytes=options.memtable_ceiling_bytes,
-        full_flush_bytes=full,
-        share=share,
-        expected_flush_bytes=expected,
-        flushed_by=flushed_by,
-        level0_file_bytes=file_bytes,
-        writes_per_flush=writes,
-        keys_per_flush=expected.value / load.bytes_per_key
-        if expected and load.bytes_per_key
-        else None,
-        flush_every_s=writes * workload.written_bytes / load.wal_bytes_per_s
-        if workload and writes and load.wal_bytes_per_s
-        else None,
-    )
-
-
-def memtables(
-    database: TreeOptions,
-    families: Sequence[Family],
-    log: rocksdb_wal.Wal,
-    workload: Optional[WorkloadCalibration],
-    known: Calibration,
-    memory_target_bytes: Optional[int],
-) -> MemtableModel:
-    """Memory of all memtables. Their data is also in the WAL, so the WAL limit bounds them.
-
-    A memtable is freed at the end of its flush; its WAL file counts until then.
-    """
-    ceiling = sum(family.ceiling_bytes for family in families)
-    ratios = [w.memory_per_wal_byte for w in known.workloads.values()]
-    ratio = workload.memory_per_wal_byte if workload else max(ratios)
-    bounded, by = float(ceiling), 'max_write_buffer_number'
-    for bound, name in (
-        (log.limit_bytes * ratio, 'wal'),
-        (float(database.db_write_buffer_bytes), 'db_write_buffer_size'),
-    ):
-        if 0 < bound < bounded:
-            bounded, by = bound, name
-    lowest = min([bounded, *(log.limit_bytes * r for r in ratios)]) if by == 'wal' else bounded
-    return MemtableModel(
-        ceiling_bytes=ceiling,
-        bounded_bytes=Estimate(lowest, bounded, bounded),
-        bounded_by=by,
-        memory_target_bytes=memory_target_bytes,
-        share_of_memory_target=bounded / memory_target_bytes if memory_target_bytes else None,
-    )
-
-
-def background_jobs(database: TreeOptions) -> tuple[int, int]:
-    """Concurrent flushes and compactions: DBImpl::GetBGJobLimits()."""
-    if database.max_background_flushes == -1 and database.max_background_compactions == -1:
-        flushes = max(1, database.max_background_jobs // 4)
-        return flushes, max(1, database.max_background_jobs - flushes)
-    return max(1, database.max_background_flushes), max(1, database.max_background_compactions)

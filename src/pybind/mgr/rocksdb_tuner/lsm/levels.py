@@ -200,17 +200,12 @@ _DYNAMIC_OFF = (
 )
 
 
-def usable_bytes(device_bytes: int) -> int:
-    """Bytes of a device that BlueStore offers to RocksDB."""
-    return device_bytes * _USABLE_PERCENT // 100
-
-
 def _usable_db_bytes(devices: Devices, selection: VolumeSelection) -> Optional[int]:
     if not devices.dedicated_db or devices.db_bytes is None:
         return None
     if paths(selection) == 1:
         return devices.db_bytes
-    return usable_bytes(devices.db_bytes)
+    return devices.db_bytes * _USABLE_PERCENT // 100
 
 
 def last_level(options: TreeOptions, usable_bytes: int) -> tuple[Optional[int], int]:

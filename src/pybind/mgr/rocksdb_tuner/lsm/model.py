@@ -7,38 +7,27 @@ saves. It is the number with which the model gives the write amplification that 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple, Optional
 
+from ..options import wal as rocksdb_wal
 from ..options.syntax import Column, OptionSet
-from ..options.wal import Wal
-from .amplification import (
-    LOG_ENTRIES,
-    Contents,
-    Flow,
-    amplification,
-    background_jobs,
-    column_family,
-    flow_of,
-    memtables,
-    population_of,
-    wal,
-    wal_of,
-)
+from .amplification import LOG_ENTRIES, Contents, Flow, flow_of, population_of
 from .calibration import Calibration, WorkloadCalibration, calibration
 from .cpu import cpu, kv_sync_time
 from .keys import Population
-from .levels import Family, TreeOptions, db_device, levels, options_of, tree_options
+from .levels import Family, db_device, levels, options_of, tree_options
 from .records import (
     Amplification,
     ColumnFamilyModel,
     Devices,
     Estimate,
     Load,
+    MemtableModel,
     TreeModel,
     VolumeSelection,
+    WalModel,
 )
 
 
@@ -67,9 +56,8 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
     options with which no OSD starts.
     """
     known = known or calibration()
-    shape = _shape(inputs, known)
-    database, families, columns = shape.database, shape.families, shape.columns
-    load, workload = shape.load, shape.workload
+    tree = _Tree(inputs, known)
+    database, families, load = tree.database, tree.families, tree.load
     assumptions = list(inputs.assumptions)
     if load != inputs.load:
         assumptions.append(
@@ -81,33 +69,26 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
             'db_write_buffer_size is considered for memory only: RocksDB flushes the oldest '
             'memtable earlier than the flush sizes shown here.'
         )
-    flushes, compactions = background_jobs(database)
+    # Concurrent flushes and compactions: DBImpl::GetBGJobLimits().
+    flushes, compactions = database.max_background_flushes, database.max_background_compactions
+    if flushes == compactions == -1:
+        flushes = max(1, database.max_background_jobs // 4)
+        compactions = database.max_background_jobs - flushes
+    shards = [data for data, f in zip(tree.of_shards, families) for _ in range(f.column.shards)]
     return TreeModel(
         rocksdb_version=inputs.rocksdb_version,
-        wal=wal(shape.log, inputs.devices, load, known),
-        memtables=memtables(
-            database, families, shape.log, workload, known, inputs.memory_target_bytes
-        ),
-        column_families=columns,
+        wal=tree.wal(),
+        memtables=tree.memtables(),
+        column_families=tree.columns,
         levels=levels(database, inputs.devices, inputs.selection),
-        db_device=db_device(
-            database,
-            inputs.devices,
-            inputs.selection,
-            [
-                data
-                for data, family in zip(shape.of_shards, families)
-                for _ in range(family.column.shards)
-            ]
-            or None,
-        ),
-        amplification=amplification(columns, shape.flows, workload, shape.of_shards, known),
+        db_device=db_device(database, inputs.devices, inputs.selection, shards or None),
+        amplification=tree.amplification(),
         kv_sync_time=kv_sync_time(
-            columns, known.inserts_of(load.workload, thread_waits=load.thread_waits)
+            tree.columns, known.inserts_of(load.workload, thread_waits=load.thread_waits)
         ),
-        cpu=cpu(families, columns, shape.flows, workload, shape.held, known),
-        background_flushes=flushes,
-        background_compactions=compactions,
+        cpu=cpu(families, tree.columns, tree.flows, tree.workload, tree.held, known),
+        background_flushes=max(1, flushes),
+        background_compactions=max(1, compactions),
         cores=inputs.cores,
         assumptions=tuple(assumptions),
     )
@@ -115,9 +96,7 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
 
 def amplification_of(inputs: TreeInputs) -> Amplification:
     """The amplification of `model` in a third of the time; raises the same."""
-    known = calibration()
-    shape = _shape(inputs, known)
-    return amplification(shape.columns, shape.flows, shape.workload, shape.of_shards, known)
+    return _Tree(inputs, calibration()).amplification()
 
 
 def packing(before: TreeInputs, after: TreeInputs) -> Optional[float]:
@@ -134,43 +113,161 @@ def packing(before: TreeInputs, after: TreeInputs) -> Optional[float]:
     return sizes[1] / sizes[0] if sizes[0] > 0 else None
 
 
-class _Shape(NamedTuple):
-    """Intermediate results that all parts of the model use."""
+class _Tree:
+    """Flushes and contents of one tree, of which all parts of the model are made."""
 
-    database: TreeOptions
-    families: Sequence[Family]
-    log: Wal
-    columns: tuple[ColumnFamilyModel, ...]
-    #: With the known or assumed size of the database.
-    load: Load
-    workload: Optional[WorkloadCalibration]
-    held: Optional[Population]
-    #: SST bytes of one shard of each column, and the flow through it; empty: unknown.
-    of_shards: Sequence[float]
-    flows: Sequence[Flow]
+    def __init__(self, inputs: TreeInputs, known: Calibration) -> None:
+        self.inputs, self.known = inputs, known
+        self.database = tree_options(inputs.options, inputs.rocksdb_version)
+        self.families, self.workload = _families(inputs), _workload(inputs, known)
+        #: With the known or assumed size of the database.
+        self.load = inputs.load
+        self.contents: Optional[Contents] = None
+        self.held: Optional[Population] = None
+        if self.workload is not None:
+            self.contents = Contents(self.families, self.workload)
+            if self.load.data_bytes is None:
+                self.load = replace(self.load, data_bytes=self.contents.assumed_bytes)
+            self.held = self.contents.held(self.load, self.load.data_bytes)
+        #: The log, whose limit flushes the column families that keep its oldest file.
+        self.log = rocksdb_wal.wal(
+            write_buffer_bytes=self.database.write_buffer_bytes,
+            max_total_wal_bytes=self.database.max_total_wal_bytes,
+            db_write_buffer_bytes=self.database.db_write_buffer_bytes,
+            all_full_bytes=sum(family.ceiling_bytes for family in self.families),
+            column_families=sum(family.column.shards for family in self.families),
+        )
+        self.columns = tuple(map(self._column, self.families))
 
+    @cached_property
+    def of_shards(self) -> tuple[float, ...]:
+        """SST bytes of one shard of each column; empty: unknown."""
+        if self.contents is None or self.held is None or not self.load.data_bytes:
+            return ()
+        return self.contents.of_shards(self.held, self.load.data_bytes)
 
-def _shape(inputs: TreeInputs, known: Calibration) -> _Shape:
-    database = tree_options(inputs.options, inputs.rocksdb_version)
-    families, load, workload = _families(inputs), inputs.load, _workload(inputs, known)
-    log = wal_of(database, families)
-    contents = held = None
-    if workload is not None:
-        contents = Contents(families, workload)
-        if load.data_bytes is None:
-            load = replace(load, data_bytes=contents.assumed_bytes)
-        held = contents.held(load, load.data_bytes)
-    columns = tuple(
-        column_family(family, log.limit_bytes, load, workload, held, known) for family in families
-    )
-    if contents is None or workload is None or held is None or not load.data_bytes:
-        return _Shape(database, families, log, columns, load, workload, held, (), ())
-    of_shards = contents.of_shards(held, load.data_bytes)
-    flows = [
-        flow_of(family.options, column, workload, held, data, known.overlap, load.written_ratio)
-        for family, column, data in zip(families, columns, of_shards)
-    ]
-    return _Shape(database, families, log, columns, load, workload, held, of_shards, flows)
+    @cached_property
+    def flows(self) -> list[Flow]:
+        """The flow through each column; empty: unknown."""
+        workload, held = self.workload, self.held
+        if workload is None or held is None:
+            return []
+        overlap, ratio = self.known.overlap, self.load.written_ratio
+        return [
+            flow_of(family.options, column, workload, held, data, overlap, ratio)
+            for family, column, data in zip(self.families, self.columns, self.of_shards)
+        ]
+
+    def amplification(self) -> Amplification:
+        """None for an unknown workload or database size."""
+        workload, flows = self.workload, self.flows
+        if workload is None or not flows:
+            return Amplification(None, None, None, None)
+        flushed = sum(flow.flushed for flow in flows) / workload.written_bytes
+        compacted = sum(flow.compacted for flow in flows) / workload.written_bytes
+        # Level 0 is half full on average; a part of it is newer values of keys further down.
+        stale = workload.stale * sum(
+            column.shards * min(flow.level0_bytes, data) / 2
+            for flow, column, data in zip(flows, self.columns, self.of_shards)
+        )
+        total = sum(data * column.shards for data, column in zip(self.of_shards, self.columns))
+        return Amplification(
+            write=self._at_least_one('write_amplification', 1.0 + flushed + compacted),
+            flushes=flushed,
+            compactions=compacted,
+            # At most half of a family counts as stale, so the divisor is never 0.
+            space=self._at_least_one(
+                'space_amplification', total / (total - stale) if total else 1.0
+            ),
+        )
+
+    def _around(self, quantity: str, value: float) -> Estimate:
+        return self.known.quantities[quantity].around(value)
+
+    def _at_least_one(self, quantity: str, value: float) -> Estimate:
+        """An amplification is never below 1."""
+        return Estimate(*(max(1.0, end) for end in self._around(quantity, value).ends))
+
+    def wal(self) -> WalModel:
+        devices, log, rate = self.inputs.devices, self.log, self.load.wal_bytes_per_s
+        total = devices.wal_bytes if devices.dedicated_wal else None
+        if total is None and devices.dedicated_wal is False and devices.dedicated_db:
+            total = devices.db_bytes
+        return WalModel(
+            limit_bytes=log.limit_bytes,
+            limited_by='max_total_wal_size' if log.by_option else 'memtables',
+            file_bytes=log.file_bytes,
+            device_bytes=self._around('wal_device_bytes', log.device_bytes),
+            device_total_bytes=total,
+            fits_device=None if total is None else log.fits(total),
+            fill_s=log.limit_bytes / rate if rate else None,
+        )
+
+    def memtables(self) -> MemtableModel:
+        """Memory of all memtables. Their data is also in the WAL, so the WAL limit bounds them.
+
+        A memtable is freed at the end of its flush; its WAL file counts until then.
+        """
+        ceiling = sum(family.ceiling_bytes for family in self.families)
+        ratios = [w.memory_per_wal_byte for w in self.known.workloads.values()]
+        ratio = self.workload.memory_per_wal_byte if self.workload else max(ratios)
+        limit, target = self.log.limit_bytes, self.inputs.memory_target_bytes
+        bounded, by = float(ceiling), 'max_write_buffer_number'
+        for bound, name in (
+            (limit * ratio, 'wal'),
+            (float(self.database.db_write_buffer_bytes), 'db_write_buffer_size'),
+        ):
+            if 0 < bound < bounded:
+                bounded, by = bound, name
+        lowest = min([bounded, *(limit * r for r in ratios)]) if by == 'wal' else bounded
+        return MemtableModel(
+            ceiling_bytes=ceiling,
+            bounded_bytes=Estimate(lowest, bounded, bounded),
+            bounded_by=by,
+            memory_target_bytes=target,
+            share_of_memory_target=bounded / target if target else None,
+        )
+
+    def _column(self, family: Family) -> ColumnFamilyModel:
+        """Flushes of one column: of full memtables, or earlier because of the WAL limit.
+
+        DBImpl::SwitchWAL() in db/db_impl/db_impl_write.cc flushes every family that keeps the
+        oldest WAL file, even if its memtables are small: each flush has its share of a full WAL.
+        """
+        options, name, shards = family.options, family.column.name, family.column.shards
+        workload, held, load = self.workload, self.held, self.load
+        full = self._around('full_flush_bytes', options.full_flush_bytes)
+        share = expected = flushed_by = file_bytes = writes = every_s = None
+        if workload is not None and held is not None:
+            share, ratio = workload.share(name) / shards, workload.memory_per_wal_byte
+            if share:
+                at_limit = share * self.log.limit_bytes * ratio
+                flushed_by = 'memtables' if full.value <= at_limit else 'wal'
+                early = flushed_by == 'wal'
+                expected = self._around('early_flush_bytes', at_limit) if early else full
+                writes = expected.value / (share * workload.written_bytes * ratio)
+                left = workload.columns[name].left_bytes(writes, held, options.compression)
+                file_bytes = self._around('level0_file_bytes', left / shards)
+            if writes and load.wal_bytes_per_s:
+                every_s = writes * workload.written_bytes / load.wal_bytes_per_s
+        return ColumnFamilyModel(
+            name=name,
+            shards=shards,
+            write_buffer_bytes=options.write_buffer_bytes,
+            max_write_buffer_number=options.max_write_buffer_number,
+            min_write_buffer_number_to_merge=options.min_write_buffer_number_to_merge,
+            memtable_ceiling_bytes=options.memtable_ceiling_bytes,
+            full_flush_bytes=full,
+            share=share,
+            expected_flush_bytes=expected,
+            flushed_by=flushed_by,
+            level0_file_bytes=file_bytes,
+            writes_per_flush=writes,
+            keys_per_flush=expected.value / load.bytes_per_key
+            if expected and load.bytes_per_key
+            else None,
+            flush_every_s=every_s,
+        )
 
 
 # One decision evaluates dozens of option sets, each several times.
@@ -264,12 +361,10 @@ def working_set(inputs: TreeInputs, measured: Measured) -> Optional[WorkingSet]:
 
 def _most_objects(inputs: TreeInputs) -> Optional[float]:
     """Maximum number of objects for the database size; None if it does not grow with objects."""
-    workload = _workload(inputs, calibration())
-    if workload is None:
+    tree = _Tree(replace(inputs, load=replace(inputs.load, objects=None)), calibration())
+    if tree.contents is None or tree.held is None or tree.contents.grows:
         return None
-    contents = Contents(_families(inputs), workload)
-    load = replace(inputs.load, objects=None)
-    return None if contents.grows else contents.held(load, load.data_bytes).objects
+    return tree.held.objects
 
 
 def _written_with(inputs: TreeInputs, objects: float) -> float:
