@@ -56,27 +56,19 @@ class ReportReader(Protocol):
         """The last reports, at most 20, oldest first."""
 
     def last_report_s(self, osd_id: int) -> Optional[float]:
-        """The last one; None: it never reported."""
+        """None: it never reported."""
 
 
 class ClusterReader(Protocol):
     """The mgr's own maps; never blocks on another daemon."""
 
-    def cluster_map(self) -> ClusterMap:
-        """OSDs, hosts, device classes and failure domains."""
-
-    def pg_summary(self) -> PgSummary:
-        """Counts of PGs by state."""
-
+    def cluster_map(self) -> ClusterMap: ...
+    def pg_summary(self) -> PgSummary: ...
     def pool_counters(self) -> Mapping[int, PoolCounters]:
         """By pool id; the cost depends on the number of pools, not of PGs."""
 
-    def fsid(self) -> Optional[str]:
-        """Id of the cluster; None if unknown."""
-
-    def managers(self) -> tuple[ManagerInfo, ...]:
-        """The active mgr and the standbys."""
-
+    def fsid(self) -> Optional[str]: ...
+    def managers(self) -> tuple[ManagerInfo, ...]: ...
     def manager_host(self) -> Optional[ManagerHost]:
         """The active mgr itself; None before the first map."""
 
@@ -91,17 +83,16 @@ class ClusterReader(Protocol):
 
 
 class ConfigStore(Protocol):
-    """The config store, and the running options of OSDs. May block on a mon."""
+    """The config store, and the running options of OSDs. May block on a mon.
+
+    Raises CommandError.
+    """
 
     def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
         """All entries for these option names, in every section and mask."""
 
-    def set(self, who: str, name: str, value: str) -> None:
-        """As `ceph config set`. Raises CommandError."""
-
-    def remove(self, who: str, name: str) -> None:
-        """As `ceph config rm`. Raises CommandError."""
-
+    def set(self, who: str, name: str, value: str) -> None: ...
+    def remove(self, who: str, name: str) -> None: ...
     def running(
         self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
     ) -> Mapping[str, RunningOption]:
@@ -155,9 +146,7 @@ class Orchestrator(Protocol):
 class Upgrades(Protocol):
     """Ceph upgrades in progress. Blocks on a mon."""
 
-    def daemon_versions(self) -> tuple[DaemonVersions, ...]:
-        """Running versions by daemon type ("mon", "mgr", "osd", ...)."""
-
+    def daemon_versions(self) -> tuple[DaemonVersions, ...]: ...
     def orchestrated_upgrade(self) -> Optional[str]:
         """Target of the orchestrator's upgrade, even if paused; None: no upgrade.
 
@@ -175,22 +164,18 @@ class Audit(Protocol):
 class Announcements(Protocol):
     """Cluster log and progress events. Never blocks, and never fails."""
 
-    def log(self, text: str, warning: bool) -> None:
-        """A line in the cluster log."""
-
+    def log(self, text: str, warning: bool) -> None: ...
     def show_progress(self, event_id: str, message: str, share: float) -> None:
         """Create or update an event of `ceph -s`; ``share``: progress, 0..1."""
 
     def end_progress(self, event_id: str, failure: Optional[str]) -> None:
-        """End an event; ``failure``: why it failed, None on success."""
+        """``failure``: why it failed, None on success."""
 
 
 class Store(Protocol):
     """Small texts that survive a mgr failover (at most 64 KiB each: the mon's limit)."""
 
-    def get(self, key: str) -> Optional[str]:
-        """The value; None if there is none."""
-
+    def get(self, key: str) -> Optional[str]: ...
     def set(self, key: str, value: Optional[str]) -> None:
         """Store ``value`` under ``key``; None removes the key. Raises CommandError."""
 
