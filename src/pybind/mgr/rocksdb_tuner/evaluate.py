@@ -6,7 +6,7 @@ Shared by the module, with measured data, and `offline`, with data from files.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Mapping, Optional
 
 from .advise.case import Circumstances
@@ -16,7 +16,7 @@ from .advise.facts import groups
 from .advise.limit import with_limit
 from .advise.profiles import Profile
 from .advise.recommend import assess
-from .advise.records import Decision, Finding, GroupFacts, OsdFacts
+from .advise.records import Decision, GroupFacts, OsdFacts
 from .advise.weighing import Assessment, bars_of
 from .collection.records import Collection
 from .operations.experiment.announce import measured_arms
@@ -29,14 +29,6 @@ from .workload.records import Workload
 ADVISING = frozenset({Mode.RECOMMEND, Mode.AUTO_APPLY})
 
 
-@dataclass(frozen=True)
-class Conclusions:
-    groups: tuple[GroupFacts, ...]
-    assessments: tuple[Assessment, ...]
-    #: Worst first.
-    findings: tuple[Finding, ...]
-
-
 def unknown_manager(version: str, name: str) -> Optional[str]:
     """Why nothing is recommended under a mgr of this release; None: it is known."""
     if release_of(version, name) is not None:
@@ -47,29 +39,58 @@ def unknown_manager(version: str, name: str) -> Optional[str]:
     )
 
 
-def conclude(
+def snapshot_of(
     collection: Collection,
     osds: tuple[OsdFacts, ...],
+    release: Optional[KnownRelease],
+    sampling: Sampling,
+) -> Snapshot:
+    """Before any conclusion.
+
+    ``osds`` are those of the collection, as interpreted; ``release`` and ``sampling`` those of the
+    module, or what files say of them.
+    """
+    module = collection.module
+    return Snapshot(
+        taken_s=collection.taken_s,
+        mode=module.mode if module else Mode.RECOMMEND,
+        release=release.name if release else None,
+        sampling=sampling,
+        osds=osds,
+        groups=(),
+        findings=(),
+        assessments=(),
+        rollout=collection.rollout,
+        history=collection.history,
+        managers=module.managers if module else (),
+        limitations=collection.limitations,
+        notices=module.notices if module else (),
+        campaign=collection.campaign,
+        experiment=collection.experiment,
+    )
+
+
+def conclude(
+    snapshot: Snapshot,
+    collection: Collection,
     workloads: Mapping[str, Workload],
     advised_on: Mapping[str, Workload],
     *,
     custom_profiles: Sequence[Profile] = (),
     known_setup: Optional[SetupFindings] = None,
     shown_steps: Optional[ShownSteps] = None,
-) -> Conclusions:
-    """Groups, recommendations and findings.
+) -> Snapshot:
+    """``snapshot`` with groups, recommendations and findings, worst first.
 
-    ``osds`` are those of the collection, as interpreted. ``workloads`` has the current workload of
-    each device class, ``advised_on`` the one to base recommendations on. The last two keep state
-    from one evaluation to the next.
+    ``workloads`` has the current workload of each device class, ``advised_on`` the one to base
+    recommendations on. The last two keep state from one evaluation to the next.
     """
-    module = collection.module
-    mode = module.mode if module else Mode.RECOMMEND
+    module, osds = collection.module, snapshot.osds
     no_advice = unknown_manager(module.manager_version, module.manager_release) if module else None
     found_groups = tuple(with_limit(group) for group in groups(osds, workloads))
     assessments: list[Assessment] = []
     known: set[str] = set()
-    for group in found_groups if mode in ADVISING else ():
+    for group in found_groups if snapshot.mode in ADVISING else ():
         if no_advice is not None:
             decision = Decision(group.who, 'Update the module', no_advice)
             assessments.append(Assessment(group.who, decision, ()))
@@ -92,7 +113,9 @@ def conclude(
         advised={n for a in assessments for r in a.recommendations for n in r.osds},
     )
     found_findings = findings(cluster, known_setup or SetupFindings())
-    return Conclusions(found_groups, tuple(assessments), found_findings)
+    return replace(
+        snapshot, groups=found_groups, findings=found_findings, assessments=tuple(assessments)
+    )
 
 
 def advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFacts:
@@ -126,31 +149,3 @@ def _assessment(
     if compaction is None:
         return assessment
     return replace(assessment, recommendations=(*assessment.recommendations, compaction))
-
-
-def snapshot_of(
-    collection: Collection,
-    osds: tuple[OsdFacts, ...],
-    concluded: Conclusions,
-    release: Optional[KnownRelease],
-    sampling: Sampling,
-) -> Snapshot:
-    """``release`` and ``sampling``: of the module, or what files say of them."""
-    module = collection.module
-    return Snapshot(
-        taken_s=collection.taken_s,
-        mode=module.mode if module else Mode.RECOMMEND,
-        release=release.name if release else None,
-        sampling=sampling,
-        osds=osds,
-        groups=concluded.groups,
-        findings=concluded.findings,
-        assessments=concluded.assessments,
-        rollout=collection.rollout,
-        history=collection.history,
-        managers=module.managers if module else (),
-        limitations=collection.limitations,
-        notices=module.notices if module else (),
-        campaign=collection.campaign,
-        experiment=collection.experiment,
-    )

@@ -7,7 +7,7 @@ from typing import Callable, Mapping, Optional
 from .mgr.protocols import Cluster
 from .observe.load_history import PoolHistory, PoolRates, WorkHistory
 from .observe.observer import Observer
-from .observe.report_interval import DEFAULT, ReportInterval, choose_interval
+from .observe.report_interval import ReportInterval, Reports, ReportWatch, choose_interval
 from .observe.sample import Sample
 from .observe.signals import Signals
 from .observe.starts import StartWatch
@@ -39,7 +39,7 @@ class Sampler:
         self,
         cluster: Cluster,
         steps: Steps,
-        record: Callable[[Callable[[int], Optional[Sample]], float], None],
+        record: Callable[[Callable[[int], Optional[Sample]], float, ReportInterval], None],
     ) -> None:
         """``record`` stores the newest samples for the verdict on a rollout."""
         self._cluster, self._steps, self._record = cluster, steps, record
@@ -47,8 +47,8 @@ class Sampler:
         self.trends = Trends()
         #: For plans of experiments.
         self.work = WorkHistory()
-        #: As of the newest sample.
-        self.reports = DEFAULT
+        #: Reports of OSDs to this manager.
+        self.watch = ReportWatch()
         #: Time of the newest signals.
         self.observed_s: Optional[float] = None
         self._sampled_s: Optional[float] = None
@@ -82,6 +82,17 @@ class Sampler:
         """The newest signals; empty if sampling fails."""
         return {} if self._steps.fails('sampling') else self.observer.signals()
 
+    def check_reports(self, now_s: float) -> None:
+        """Check for new reports of OSDs."""
+        self.watch.update(self._cluster, self._cluster.cluster_map(), now_s)
+
+    @property
+    def reports(self) -> Optional[Reports]:
+        """Whether they report often enough; None: unknown."""
+        if self._steps.fails('OSD reports'):
+            return None
+        return self.watch.state(least_silence_s=3 * self.interval_s)
+
     def due_in_s(self, now_s: float) -> float:
         """Seconds until the next sample."""
         if self._sampled_s is None:
@@ -111,14 +122,7 @@ class Sampler:
         """Track restarts of OSDs since the last tick."""
         self.starts.sample(self._cluster.cluster_map().osds, monotonic_s, self.interval_s)
 
-    def sample(
-        self,
-        settings: Settings,
-        now_s: float,
-        *,
-        comparing: bool = False,
-        reports: ReportInterval = DEFAULT,
-    ) -> bool:
+    def sample(self, settings: Settings, now_s: float, *, comparing: bool = False) -> bool:
         """Sample if due; True if it was due.
 
         ``comparing``: OSDs are being compared, so that each needs all its counters at every tick.
@@ -126,7 +130,7 @@ class Sampler:
         if self._sampled_s is not None and abs(now_s - self._sampled_s) < self.interval_s:
             return False
         # First, so that a failing sample is not retried faster.
-        self._sampled_s, self.reports = now_s, reports
+        self._sampled_s = now_s
         run, paces_changed = self._steps.run, self.observer.paces_changed
         full = comparing or self._full_due(now_s)
         observed = run('sampling', lambda: self._observe(now_s, full=full))
@@ -139,7 +143,7 @@ class Sampler:
             run('OSD load', lambda: self._keep_work(now_s))
         # Of OSDs that work as before there is nothing new to keep or to classify.
         if full or self.observer.paces_changed != paces_changed:
-            run('evidence', lambda: self._record(self.observer.newest, now_s))
+            run('evidence', lambda: self._record(self.observer.newest, now_s, self.watch.interval))
             run('trends', lambda: self._chart(now_s))
             run('pools', lambda: self._sample_pools(now_s))
             run('workload', lambda: self._classify_groups(now_s))
@@ -155,7 +159,7 @@ class Sampler:
         only = None if full else self.classifier.unsettled_osds
         rounds = IDLE_DETAIL_ROUNDS if self._idle else 1
         self.observer.observe(
-            self._cluster, self._cluster.cluster_map(), now_s, only, rounds, self.reports
+            self._cluster, self._cluster.cluster_map(), now_s, only, rounds, self.watch.interval
         )
         self.observed_s = now_s
         if full:
@@ -182,14 +186,14 @@ class Sampler:
         self.trends.add(self.observer.signals(), classes, now_s)
 
     def _keep_work(self, now_s: float) -> None:
-        if not self.work.due(now_s, self.reports):
+        if not self.work.due(now_s, self.watch.interval):
             return
         osds = self._cluster.cluster_map().osds
         self.work.add({osd.osd_id: self.observer.newest(osd.osd_id) for osd in osds}, now_s)
 
     def _sample_pools(self, now_s: float) -> None:
         self._pool_rates = {}
-        self._pools.add(self._cluster.pool_counters(), now_s, self.reports)
+        self._pools.add(self._cluster.pool_counters(), now_s, self.watch.interval)
         self._pool_rates = self._pools.rates()
 
     def _classify_groups(self, now_s: float) -> None:
@@ -201,7 +205,7 @@ class Sampler:
             now_s,
             self._pool_rates,
             self.observer.details,
-            self.reports,
+            self.watch.interval,
         )
         self.recognition = Recognition(per_osd, per_group)
 
@@ -209,6 +213,6 @@ class Sampler:
         per_group = self.recognition.per_group
         self.recognition = Recognition({}, per_group)
         per_osd = self.classifier.recognize_osds(
-            self.signals(), self._cluster.cluster_map(), now_s, self.reports
+            self.signals(), self._cluster.cluster_map(), now_s, self.watch.interval
         )
         self.recognition = Recognition(per_osd, per_group)

@@ -23,18 +23,18 @@ from .deep.reader import DeepStatsReader
 from .evaluate import unknown_manager
 from .knowledge import loader
 from .mgr.protocols import Cluster, Store
+from .observe.report_interval import USABLE_S, Reports
 from .operations.compaction.plan import CampaignPlan
 from .operations.compaction.records import CampaignRequest
 from .operations.phases import Permission
-from .requests import NOT_SAMPLED, BusyError, Requests
+from .operations.rollout.automatic import outside
+from .requests import Requests
 from .sampler import Sampler
 from .settings import Settings
 from .snapshot import Mode, Snapshot
 from .steps import Steps
-from .tick.auto_apply import AutoApply, remember
-from .tick.current_settings import ClusterState, CurrentSettings, Permissions
-from .tick.evaluation import Evaluation, Published, Schedule
-from .tick.operation_control import OperationControl
+from .tick.evaluation import ClusterState, Evaluation, Published
+from .tick.operation_control import CurrentSettings, OperationControl
 from .tick.queries import (
     DeepStatsRequests,
     OsdQueries,
@@ -75,7 +75,7 @@ class Tuner:
         ``run_in_background`` starts work that waits for an OSD or a monitor.
         """
         self.cluster, self.clock, self.monotonic = cluster, wall_clock, monotonic
-        unknown = unknown_manager(manager_version, manager_release)
+        self._unknown_manager = unknown_manager(manager_version, manager_release)
         self.steps = Steps(wall_clock)
         self.current = CurrentSettings(
             read_settings, read_mode or (lambda: read_settings().mode), self.steps
@@ -86,28 +86,21 @@ class Tuner:
             store,
             self.steps,
             self.current,
+            profiles,
             clock=wall_clock,
             monotonic=monotonic,
-            remember=lambda state: remember(state, cluster.fsid, profiles),
         )
         self.sampler = Sampler(cluster, self.steps, self.operations.record)
         self.cluster_state = ClusterState(cluster, self.steps)
-        self.permissions = Permissions(
-            cluster, self.steps, self.current, self.sampler, known_release=unknown is None
-        )
-        self.auto_apply = AutoApply(self.operations, cluster, monotonic)
         self.evaluation = Evaluation(
             self.sampler,
             self.cluster_state,
             self.operations,
             self.current,
-            self.permissions,
             self.steps,
             profiles,
-            manager_version=manager_version,
-            manager_release=manager_release,
+            (manager_version, manager_release),
         )
-        self.schedule = Schedule()
         self.osd_queries = OsdQueries(cluster, self.steps, wall_clock, run_in_background)
         reader = DeepStatsReader(cluster, store)
         self.deep_stats = DeepStatsRequests(
@@ -118,7 +111,7 @@ class Tuner:
             monotonic=monotonic,
             read_mode=self.current.read_mode,
             compacting=lambda: self.operations.compacting,
-            unknown_manager=unknown,
+            unknown_manager=self._unknown_manager,
         )
         self._audit_log, self._sleep = Queries(1, run_in_background), sleep
         self.requests = Requests()
@@ -143,10 +136,7 @@ class Tuner:
 
         Raises BusyError before the first tick.
         """
-        found = (of or self.published).collection()
-        if found is None:
-            raise BusyError(NOT_SAMPLED)
-        return found
+        return (of or self.published).collection()
 
     def load(self) -> None:
         """Load the knowledge and the stored state, in the serve thread."""
@@ -164,21 +154,13 @@ class Tuner:
 
     def _show_changes(self, now_s: float) -> None:
         """Publish the current operations and failing steps at once."""
-        self._publish(
-            replace(
-                self.snapshot,
-                **self.operations.shown(),
-                auto_apply_refusals=self.auto_apply.refusals,
-                failing=self.steps.failing,
-                published_s=now_s,
-            )
-        )
+        shown = {**self.operations.shown(), 'failing': self.steps.failing, 'published_s': now_s}
+        self._publish(replace(self.snapshot, **shown))
 
     def close(self) -> None:
         """Discard pending queries; the module ends."""
-        self.osd_queries.drop()
-        self.deep_stats.drop()
-        self._audit_log.drop()
+        for queries in (self.osd_queries, self.deep_stats, self._audit_log):
+            queries.drop()
 
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.
@@ -190,7 +172,7 @@ class Tuner:
             try:
                 return work()
             finally:
-                self.schedule.invalidate()
+                self.evaluation.invalidate()
                 # Published before the caller returns, so that its next read shows the change.
                 self._show_changes(self.clock())
 
@@ -207,52 +189,73 @@ class Tuner:
         now_s = self.clock()
         if self._to_load:
             self.load()
-        settings = self.current.now()
+        settings, sampler, operations = self.current.now(), self.sampler, self.operations
         run, reads = self.steps.run, settings.mode is not Mode.OFF
         # First: must not wait for any later step, nor depend on its last result
         if reads:
-            run('OSD reports', lambda: self.permissions.check_reports(now_s))
-        self.operations.reports = self.permissions.report_interval
-        allowed = self.permissions.decide(settings, now_s)
-        operations, changing = self.operations, self.operations.changing
-        run('rollout', lambda: operations.drive_rollout(settings, now_s, allowed))
-        run('experiment', lambda: operations.experiment.tick(now_s))
+            run('OSD reports', lambda: sampler.check_reports(now_s))
+        allowed, changing = self.permission(settings, now_s), operations.changing
+        operations.tick(settings, now_s, allowed, sampler.signals(), sampler.watch.interval)
         if changing and not operations.changing:
             self.cluster_state.options.entries_changed()
-        run('compaction campaign', lambda: self._drive_campaign(now_s, allowed))
         # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
         self._show_changes(now_s)
         self.take_requests()
         # Cluster state: useful to the operation, not required; cached for a while
         if reads:
-            run('OSD starts', lambda: self.sampler.watch_starts(self.monotonic()))
+            run('OSD starts', lambda: sampler.watch_starts(self.monotonic()))
             self.cluster_state.refresh(now_s)
         else:
             self.osd_queries.drop()
-            run('sampling', lambda: self.sampler.rest(settings, now_s))
+            run('sampling', lambda: sampler.rest(settings, now_s))
         # Sampling and evaluation send no requests, but scale with the number of OSDs: their CPU
         # time determines the interval.
         cpu_before_s = time.thread_time()
-        sampled = reads and self.sampler.sample(
-            settings,
-            now_s,
-            comparing=self.operations.under_way,
-            reports=self.permissions.report_interval,
-        )
+        sampled = reads and sampler.sample(settings, now_s, comparing=operations.under_way)
         evaluated = self.steps.value(
             'evaluation', lambda: self._evaluate(settings, now_s, fresh=sampled or not reads), False
         )
         if sampled:
-            self.sampler.charge(time.thread_time() - cpu_before_s, evaluated=evaluated)
-        if evaluated and self.permissions.may_auto_apply():
+            sampler.charge(time.thread_time() - cpu_before_s, evaluated=evaluated)
+        # Only current recommendations of this tick are acted on.
+        unsure = self.current.unreadable is not None or self.steps.fails('advice')
+        if evaluated and sampler.signals() and not unsure:
             advised = self.snapshot.recommendations
             if settings.mode is Mode.AUTO_APPLY:
-                run('auto-apply', lambda: self.auto_apply.start_due(settings, advised))
-            run('adoption', lambda: self.auto_apply.adopt(advised, now_s))
+                run('auto-apply', lambda: operations.auto_apply(settings, advised))
+            run('adoption', lambda: operations.adopt(advised, now_s))
         run('audit log', self._audit_log.take_answers)
         self._show_changes(now_s)
         self._ask_osds(now_s, may_ask=sampled and reads)
+
+    def permission(self, settings: Settings, now_s: float) -> Permission:
+        """Whether an operation may act and start OSDs now; OSDs in flight are finished anyway."""
+        off, steps, reports = settings.mode is Mode.OFF, self.steps, self.sampler.reports
+        silent, unknown, blocked = None, None, self.current.unreadable
+        if off:
+            silent = 'OSDs are not sampled in mode off'
+        elif steps.fails('OSD reports'):
+            unknown = 'it is unknown whether OSDs report to this manager'
+        elif reports is Reports.NONE:
+            silent = 'no OSD reports to this manager'
+        elif not self.sampler.watch.has_reports:
+            unknown = 'it is not known yet whether OSDs report to this manager'
+        if blocked is None and steps.fails('sampling'):
+            blocked = 'the OSDs cannot be sampled at the moment'
+        elif blocked is None and reports is Reports.SLOW:
+            blocked = f'OSDs report less often than every {USABLE_S:.0f}s: too rarely to be judged'
+        local = time.localtime(now_s)
+        return Permission(
+            # Never through an untested mgr API.
+            may_act=not off and self._unknown_manager is None,
+            outside_window=blocked
+            or outside(settings.maintenance, local.tm_wday, local.tm_hour * 60 + local.tm_min),
+            restarts_per_day=settings.restarts_per_day,
+            no_reports_reason=silent,
+            reports_unknown=unknown,
+            has_sample=self.sampler.has_sample,
+        )
 
     def take_requests(self) -> None:
         """Run operators' requests without a tick; only in the serve thread."""
@@ -260,58 +263,33 @@ class Tuner:
 
     def find_actor(self, change_id: str, command: Mapping[str, object]) -> None:
         """Name the client whose command started a change, once it is known; in the serve thread."""
-        taken_s = self.clock()
 
         def take(found: Optional[str]) -> None:
             if found is not None:
                 self.operations.name_actor(change_id, found)
 
-        ask = partial(find_sender, self.cluster, command, taken_s, self._sleep)
-        self._audit_log.ask(0, ask, take)
+        self._audit_log.ask(
+            0, partial(find_sender, self.cluster, command, self.clock(), self._sleep), take
+        )
 
     def preview(self, request: CampaignRequest) -> CampaignPlan:
         """What a campaign would take now, in the serve thread; nothing changes."""
-        allowed = self.permissions.decide(self.current.now(), self.clock())
+        allowed = self.permission(self.current.now(), self.clock())
         return self.operations.preview(request, allowed, self.sampler.signals())
-
-    def _drive_campaign(self, now_s: float, allowed: Permission) -> None:
-        done_id = self.operations.drive_campaign(now_s, allowed, self.sampler.signals())
-        if done_id is not None:
-            # The recommendation predates the end of the campaign: it must not be applied again.
-            left = [
-                (a, tuple(r for r in a.recommendations if r.recommendation_id != done_id))
-                for a in self.snapshot.assessments
-            ]
-            assessments = tuple(replace(a, recommendations=found) for a, found in left)
-            self._publish(replace(self.snapshot, assessments=assessments))
 
     def _evaluate(self, settings: Settings, now_s: float, *, fresh: bool) -> bool:
         """Evaluate if due; True if it was due."""
         cluster_map = self.cluster.cluster_map()
-        basis = self.evaluation.basis(cluster_map, settings)
-        paces_changed = self.sampler.observer.paces_changed
-        if not self.schedule.due(
-            basis,
-            now_s,
-            fresh=fresh,
-            partial=self.sampler.partial,
-            settling=self.sampler.settling,
-            paces_changed=paces_changed,
-        ):
+        if not self.evaluation.due(cluster_map, settings, now_s, fresh=fresh):
             return False
-        # If it fails, it is due again at the next tick.
-        self.schedule.invalidate()
-        self.auto_apply.refusals = ()
-        if settings.mode is not Mode.OFF:
-            self.sampler.classify_osds(now_s)
+        self.operations.refusals = ()
         self.published = self.evaluation.evaluate(cluster_map, settings, now_s)
         if not self.steps.fails('advice'):
-            self.auto_apply.update(self.snapshot.recommendations)
-            self.schedule.done(basis, now_s, paces_changed=paces_changed)
+            self.operations.recommended(self.snapshot.recommendations)
         return True
 
     def _ask_osds(self, now_s: float, *, may_ask: bool) -> None:
         """Query OSDs, but not during a campaign: a compacting Pacific OSD answers nothing else."""
-        self.osd_queries.take()
+        self.steps.run('OSD answers', self.osd_queries.take_answers)
         if may_ask and not self.operations.compacting:
             self.osd_queries.ask_osds(self.sampler.observer, now_s)

@@ -54,15 +54,10 @@ def judge(collection: Collection) -> Judgement:
     facts = tuple(o._replace(workload=workloads.per_osd.get(o.info.osd_id)) for o in facts)
     if module is not None and module.mode is Mode.OFF:
         facts = ()
-    concluded = conclude(
-        collection,
-        facts,
-        workloads.per_group,
-        advised_on,
-    )
+    snapshot = snapshot_of(collection, facts, release, sampling)
     deep = ((osd_id, _deep(osd_id, osd)) for osd_id, osd in collection.osds.items())
     return Judgement(
-        snapshot_of(collection, facts, concluded, release, sampling),
+        conclude(snapshot, collection, workloads.per_group, advised_on),
         {osd_id: found for osd_id, found in deep if found},
         module.growth if module else {},
     )

@@ -131,7 +131,7 @@ def test_status_doctor_and_health_say_that_reports_come_too_rarely() -> None:
     assert 'every 90s' in str(check['detail'])
     assert 'at most 60s' in str(check['detail'])
     assert 'OSDs report too rarely' in shown(snapshot)
-    blocked = world.tuner.permissions.decide(Settings(), 0.0).outside_window
+    blocked = world.tuner.permission(Settings(), 0.0).outside_window
     assert 'OSDs report less often' in str(blocked)
     doctor = check_of('sampling', snapshot)
     assert doctor.ok is False
@@ -139,7 +139,7 @@ def test_status_doctor_and_health_say_that_reports_come_too_rarely() -> None:
     assert '"ceph config set mgr mgr_stats_period 5"' in str(doctor.remedy)
     world.period_s = 60.0
     world.run(300)
-    assert world.tuner.permissions.decide(Settings(), 0.0).outside_window is None
+    assert world.tuner.permission(Settings(), 0.0).outside_window is None
     doctor = check_of('sampling', world.tuner.snapshot)
     assert doctor.ok is True
     assert 'every 60s (mgr_stats_period)' in doctor.summary

@@ -48,7 +48,7 @@ class Run:
         self.evaluates = True
         #: Writes of an OSD between two ticks
         self.clients = 1000
-        self.sampler = Sampler(self.cluster, Steps(lambda: self.now_s), lambda newest, now_s: None)
+        self.sampler = Sampler(self.cluster, Steps(lambda: self.now_s), lambda *_: None)
 
     @property
     def now_s(self) -> float:

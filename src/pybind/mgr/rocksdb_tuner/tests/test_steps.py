@@ -232,7 +232,7 @@ def test_unreadable_options_only_block_new_work() -> None:
     def unreadable() -> Any:
         raise ValueError('restart_timeout is no number')
 
-    world.tuner.current.read_settings = unreadable
+    world.tuner.current.read = unreadable
     world.tuner.current.read_mode = lambda: mode
     world.run(120)
     assert world.cluster.down == set()
@@ -242,8 +242,9 @@ def test_unreadable_options_only_block_new_work() -> None:
     assert rollout.osds[1].step is OsdStep.PENDING
     assert rollout.paused_reason == 'the options of the module cannot be read'
     assert STEP_FAILED in health_checks(world.tuner.snapshot)
+    anything: Any = None
     with pytest.raises(OperationRefused, match='restart_timeout is no number'):
-        world.tuner.current.for_start()
+        world.tuner.operations.start(anything, 'operator')
     world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     mode = Mode.OFF

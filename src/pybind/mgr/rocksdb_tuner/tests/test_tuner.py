@@ -270,7 +270,7 @@ def test_age_of_the_newest_report_is_small_whenever_an_idle_cluster_is_evaluated
     world.run(200)
     oldest_s = []
     for _ in range(9):
-        world.tuner.schedule.invalidate()
+        world.tuner.evaluation.invalidate()
         world.run(10)
         snapshot = world.tuner.snapshot
         assert snapshot.taken_s is not None

@@ -1,33 +1,20 @@
-"""Starts rollouts without being asked, the same way as `apply`: auto-apply, and ``--adopt``.
+"""What an experiment's winner leads to: a custom profile, and with ``--adopt`` a rollout. Pure.
 
-An experiment's winner also becomes a custom profile. Its recommendation follows from the history
-(`advise/case.py`).
+Its recommendation follows from the history (`advise/case.py`).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from typing import Callable, Optional
+from typing import Optional
 
-from ..advise.custom_profiles import CustomProfiles
 from ..advise.profiles import Hardware, Profile, Provenance
 from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
-from ..judge.records import contradiction
-from ..mgr.protocols import Orchestrator
 from ..operations.experiment.announce import in_words
 from ..operations.experiment.records import ExperimentState
-from ..operations.phases import OperationRefused
-from ..operations.rollout import automatic
 from ..operations.rollout.records import RolloutState
-from ..options.verdict import BadQuestionError
-from ..settings import Settings
 from ..units import format_time
-from .operation_control import OperationControl
-
-log = logging.getLogger(__name__)
-
 
 #: After this time a rollout of the winner is no longer expected.
 ADOPT_WITHIN_S = 86400.0
@@ -97,80 +84,3 @@ def adoptable(
         ),
         None,
     )
-
-
-def remember(
-    state: ExperimentState, fsid: Callable[[], Optional[str]], profiles: CustomProfiles
-) -> None:
-    """Store the winner of an experiment; raises CommandError.
-
-    ``fsid`` asks for that of the cluster: an experiment without a winner needs no answer.
-    """
-    found = None if state.best is None else profile_of(state, fsid())
-    try:
-        if found is not None:
-            profiles.remember(found)
-    except BadQuestionError as error:
-        # The result is in the history in any case.
-        log.warning('cannot keep the winner of %s as a profile: %s', state.experiment_id, error)
-
-
-class AutoApply:
-    """Tracks how long each recommendation has been stable."""
-
-    def __init__(
-        self,
-        operations: OperationControl,
-        orchestrator: Orchestrator,
-        monotonic: Callable[[], float],
-    ) -> None:
-        self._operations, self._orchestrator = operations, orchestrator
-        self._monotonic = monotonic
-        self._ages = automatic.RecommendationAges()
-        #: Why recommendations are skipped; empty in other modes.
-        self.refusals: tuple[automatic.Refusal, ...] = ()
-
-    def update(self, recommendations: Sequence[Recommendation]) -> None:
-        """Record the current recommendations, in any mode."""
-        self._ages.update(recommendations, self._monotonic())
-
-    def start_due(self, settings: Settings, recommendations: Sequence[Recommendation]) -> None:
-        """Start at most one recommendation."""
-        operations = self._operations
-        driver, campaign, experiment = operations.driver, operations.campaign, operations.experiment
-        decision = automatic.decide(
-            recommendations,
-            self._ages,
-            automatic.Preconditions(
-                driver.history,
-                driver.state,
-                driver.acknowledged,
-                self._orchestrator.unavailable_reason(),
-                campaign.under_way,
-                experiment_under_way=experiment.under_way,
-                ended_id=driver.time.ended_id,
-                ended_ago_s=driver.time.since_end_s,
-                broken=(*driver.broken, *campaign.problems, *experiment.problems),
-                impossible=contradiction(settings.soak),
-            ),
-            self._monotonic(),
-            settings.auto_apply,
-        )
-        self.refusals = decision.refusals
-        if decision.chosen is not None:
-            self._start(decision.chosen, 'auto-apply', 'auto-apply')
-
-    def adopt(self, recommendations: Sequence[Recommendation], now_s: float) -> None:
-        """Start the requested rollout of a winner, once, as soon as it is recommended."""
-        experiment = self._operations.experiment.state
-        chosen = adoptable(experiment, self._operations.driver.state, recommendations, now_s)
-        if experiment is not None and chosen is not None:
-            what = f'the winner of experiment {experiment.experiment_id}'
-            self._start(chosen, experiment.actor, what)
-
-    def _start(self, chosen: Recommendation, actor: str, what: str) -> None:
-        log.info('%s: starting %s', what, chosen.recommendation_id)
-        try:
-            self._operations.start(chosen, actor)
-        except OperationRefused as refusal:
-            log.warning('%s: %s was refused: %s', what, chosen.recommendation_id, refusal)

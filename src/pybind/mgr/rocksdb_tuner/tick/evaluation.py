@@ -1,4 +1,4 @@
-"""Evaluates the collected data when that is due, and builds the snapshot; sends no requests."""
+"""Evaluates the collected data when that is due, and builds the snapshot."""
 
 from __future__ import annotations
 
@@ -8,25 +8,35 @@ from typing import NamedTuple, Optional
 
 from ..advise.conditions import HoldState, SetupFindings, hold, raised, since
 from ..advise.custom_profiles import CustomProfiles
-from ..advise.facts import osd_options, settings_in_force
+from ..advise.facts import WATCHED_IF_SET, osd_options, settings_in_force
 from ..advise.memory import WorkloadMemory
 from ..advise.records import OsdFacts, OsdOptions, Setting
 from ..collection.records import Collection, ModuleState, OsdCollection
-from ..evaluate import ADVISING, Conclusions, conclude, snapshot_of, unknown_manager
-from ..mgr.records import ClusterMap, ConfigEntry, ManagerHost, OsdInfo, RunningOption
+from ..evaluate import ADVISING, conclude, snapshot_of, unknown_manager
+from ..mgr.protocols import Cluster
+from ..mgr.records import (
+    ClusterMap,
+    ConfigEntry,
+    ManagerHost,
+    ManagerInfo,
+    OsdInfo,
+    RunningOption,
+)
 from ..observe.deep import times_of
+from ..observe.details import SLOW_OP_ALERT, SlowOps, count_slow_ops, watch_slow_ops
 from ..observe.observer import Kept
-from ..observe.option_watch import KnownOptions
+from ..observe.option_watch import KnownOptions, OptionWatch
 from ..options.releases import release_of
 from ..plan.commands import ShownSteps
+from ..plan.records import ANNEX, OPTION
+from ..requests import NOT_SAMPLED, BusyError
 from ..sampler import Sampler
 from ..settings import Settings
 from ..snapshot import Mode, Sampling, Snapshot
 from ..steps import Steps
 from ..version import MINIMUM_PYTHON
 from ..workload.records import Workload
-from .current_settings import ClusterState, CurrentSettings, Permissions
-from .operation_control import OperationControl
+from .operation_control import CurrentSettings, OperationControl
 
 #: Signals are means over 30 s, so a newer evaluation would say little else. With the default
 #: interval this is every third tick.
@@ -34,51 +44,48 @@ PERIOD_S = 25.0
 #: While all OSDs work as they did, and only after a sample of all of them: every sixth tick, both
 #: under clients (every second such sample) and without (each).
 STEADY_PERIOD_S = 40.0
+#: Ceph's own health checks come and go within minutes.
+HEALTH_PERIOD_S = 30.0
 
 
-class Schedule:
-    """When OSDs are evaluated: at once if anything but a measured value changed, else less often.
+class ClusterState:
+    """Options of OSDs, orchestrator, managers and health of the cluster."""
 
-    Times are seconds of one clock.
-    """
+    def __init__(self, cluster: Cluster, steps: Steps) -> None:
+        self._cluster, self._steps = cluster, steps
+        self.options = OptionWatch(cluster, (OPTION, ANNEX), WATCHED_IF_SET)
+        #: Why no orchestrator can restart OSDs; None: one can, or unknown so far.
+        self.orchestrator_reason: Optional[str] = None
+        self.managers: tuple[ManagerInfo, ...] = ()
+        self.host: Optional[ManagerHost] = None
+        self.health_codes: frozenset[str] = frozenset()
+        #: Of OSDs with Ceph's alert for slow operations.
+        self.slow_ops: Mapping[int, SlowOps] = {}
+        self._health_read_s: Optional[float] = None
 
-    def __init__(self) -> None:
-        self._basis: Optional[tuple[object, ...]] = None
-        self._evaluated_s = 0.0
-        self._paces_changed = 0
+    def refresh(self, now_s: float) -> None:
+        """Refresh each part separately; a part that fails keeps its old state."""
+        cluster, run, value = self._cluster, self._steps.run, self._steps.value
+        run('running options', lambda: self.options.refresh(cluster.cluster_map(), now_s))
+        self.orchestrator_reason = value(
+            'orchestrator', cluster.unavailable_reason, self.orchestrator_reason
+        )
+        self.managers, self.host = value(
+            'managers',
+            lambda: (cluster.managers(), cluster.manager_host()),
+            (self.managers, self.host),
+        )
+        run('cluster health', lambda: self._refresh_health(now_s))
 
-    def due(
-        self,
-        basis: tuple[object, ...],
-        now_s: float,
-        *,
-        fresh: bool,
-        partial: bool,
-        settling: bool,
-        paces_changed: int = 0,
-    ) -> bool:
-        """``basis``: what an evaluation rests on, other than measured values.
-
-        ``fresh``: there are new samples; ``partial``: only of OSDs whose work changed;
-        ``settling``: they are likely to say something new. ``paces_changed`` counts how often an
-        OSD was found to work at another pace than before.
-        """
-        if self._basis != basis:
-            return True
-        # If the clock went backwards, do not wait until it has caught up.
-        steady = paces_changed == self._paces_changed
-        period_s = STEADY_PERIOD_S if steady else PERIOD_S
-        recent = 0 <= now_s - self._evaluated_s < period_s
-        return fresh and (settling or (not recent and not (partial and steady)))
-
-    def done(self, basis: tuple[object, ...], now_s: float, *, paces_changed: int = 0) -> None:
-        """The evaluation succeeded."""
-        self._basis, self._evaluated_s = basis, now_s
-        self._paces_changed = paces_changed
-
-    def invalidate(self) -> None:
-        """Evaluate at the next tick."""
-        self._basis = None
+    def _refresh_health(self, now_s: float) -> None:
+        read_s = self._health_read_s
+        if read_s is None or abs(now_s - read_s) >= HEALTH_PERIOD_S:
+            self._health_read_s = now_s
+            self.health_codes = frozenset(self._cluster.health_codes())
+            named = SLOW_OP_ALERT in self.health_codes
+            osds = self._cluster.alerting_osds(SLOW_OP_ALERT) if named else ()
+            counts = {n: count_slow_ops(self._cluster, n) for n in osds}
+            self.slow_ops = watch_slow_ops(self.slow_ops, counts, now_s)
 
 
 @dataclass(frozen=True)
@@ -110,11 +117,11 @@ class Published:
     #: Reports written of it, so that many readers share one.
     reports: dict[object, str] = field(default_factory=dict, compare=False)
 
-    def collection(self) -> Optional[Collection]:
-        """All inputs of the snapshot; None before the first evaluation."""
+    def collection(self) -> Collection:
+        """All inputs of the snapshot; raises BusyError before the first evaluation."""
         inputs, snapshot = self.inputs, self.snapshot
         if inputs is None:
-            return None
+            raise BusyError(NOT_SAMPLED)
         given, changes = inputs.collection, (snapshot.rollout, snapshot.experiment)
         assert given.module is not None
         return replace(
@@ -140,9 +147,6 @@ class Published:
         )
 
 
-_NOTHING_CONCLUDED = Conclusions((), (), ())
-
-
 class _Configured(NamedTuple):
     """Derived option state of an OSD, and what it was derived from."""
 
@@ -152,7 +156,10 @@ class _Configured(NamedTuple):
 
 
 class Evaluation:
-    """Combines OSD facts and recommendations into a snapshot; keeps state between ticks."""
+    """Combines OSD facts and recommendations into a snapshot; keeps state between ticks.
+
+    It evaluates at once if anything but a measured value changed, else less often.
+    """
 
     def __init__(
         self,
@@ -160,17 +167,17 @@ class Evaluation:
         cluster_state: ClusterState,
         operations: OperationControl,
         current: CurrentSettings,
-        permissions: Permissions,
         steps: Steps,
         custom_profiles: CustomProfiles,
-        *,
-        manager_version: str,
-        manager_release: str,
+        manager: tuple[str, str],
     ) -> None:
+        """``manager``: version and name of its release."""
         self._sampler, self._cluster_state = sampler, cluster_state
         self._operations, self._current, self._steps = operations, current, steps
-        self._permissions, self._custom_profiles = permissions, custom_profiles
-        self._manager = manager_version, manager_release
+        self._custom_profiles, self._manager = custom_profiles, manager
+        #: Of the last evaluation that succeeded; None: one is due.
+        self._basis: Optional[tuple[object, ...]] = None
+        self._evaluated_s, self._paces_changed = 0.0, 0
         self._memory = WorkloadMemory()
         self._advised_on: Mapping[str, Workload] = {}
         self._known_options: dict[int, _Configured] = {}
@@ -179,7 +186,23 @@ class Evaluation:
         self._known_setup, self._shown_steps = SetupFindings(), ShownSteps()
         self._alarms: HoldState = {}
 
-    def basis(self, cluster_map: ClusterMap, settings: Settings) -> tuple[object, ...]:
+    def invalidate(self) -> None:
+        """Evaluate at the next tick."""
+        self._basis = None
+
+    def due(
+        self, cluster_map: ClusterMap, settings: Settings, now_s: float, *, fresh: bool
+    ) -> bool:
+        """``fresh``: there are new samples, or none in mode off."""
+        sampler = self._sampler
+        if self._basis != self._rests_on(cluster_map, settings):
+            return True
+        steady = sampler.observer.paces_changed == self._paces_changed
+        # If the clock went backwards, do not wait until it has caught up.
+        recent = 0 <= now_s - self._evaluated_s < (STEADY_PERIOD_S if steady else PERIOD_S)
+        return fresh and (sampler.settling or (not recent and not (sampler.partial and steady)))
+
+    def _rests_on(self, cluster_map: ClusterMap, settings: Settings) -> tuple[object, ...]:
         """What an evaluation rests on now, other than measured values."""
         sampler, state = self._sampler, self._cluster_state
         groups = sampler.recognition.per_group
@@ -192,13 +215,16 @@ class Evaluation:
             sampler.signals().keys(),
             {name: workload.workload_class for name, workload in groups.items()},
             (state.health_codes, state.orchestrator_reason, state.managers),
-            self._permissions.reports,
+            sampler.reports,
             (self._operations.changing, self._operations.driver.history),
         )
 
     def evaluate(self, cluster_map: ClusterMap, settings: Settings, now_s: float) -> Published:
-        """Evaluate the latest samples."""
+        """Evaluate the latest samples; what fails is due again at the next tick."""
         sampler, state = self._sampler, self._cluster_state
+        self._basis = None
+        if settings.mode is not Mode.OFF:
+            sampler.classify_osds(now_s)
         osds = () if settings.mode is Mode.OFF else self._facts(cluster_map, now_s)
         if settings.mode in ADVISING and unknown_manager(*self._manager) is None:
             self._advised_on = self._memory.recall(
@@ -211,26 +237,28 @@ class Evaluation:
         )
         collection = self._collection(cluster_map, settings, now_s)
         # If this fails, the snapshot has no recommendations rather than stale ones.
-        concluded = self._steps.value(
-            'advice', lambda: self._conclude(collection, osds, now_s), _NOTHING_CONCLUDED
+        nothing = self._snapshot(collection, osds)
+        snapshot = self._steps.value(
+            'advice', lambda: self._conclude(nothing, collection, now_s), nothing
         )
+        if not self._steps.fails('advice'):
+            self._basis, self._evaluated_s = self._rests_on(cluster_map, settings), now_s
+            self._paces_changed = sampler.observer.paces_changed
         kept, known = sampler.observer.kept(), state.options.known
         inputs = Inputs(collection, kept, known, state.host, state.orchestrator_reason)
-        return Published(self._snapshot(collection, osds, concluded), inputs)
+        return Published(replace(snapshot, alarms=raised(self._alarms)), inputs)
 
     def nothing_yet(self, now_s: float) -> Published:
         """Before the first evaluation."""
-        collection = self._collection(ClusterMap(0, frozenset(), None, (), ()), None, now_s)
-        return Published(self._snapshot(collection, (), _NOTHING_CONCLUDED))
+        nothing, off = ClusterMap(0, frozenset(), None, (), ()), Settings(mode=Mode.OFF)
+        collection = self._collection(nothing, off, now_s)
+        return Published(self._snapshot(collection, ()))
 
-    def _collection(
-        self, cluster_map: ClusterMap, settings: Optional[Settings], now_s: float
-    ) -> Collection:
-        """All inputs but those of `Published.collection`; ``settings``: None: off."""
-        sampler, state, permissions = self._sampler, self._cluster_state, self._permissions
-        sampled, settings = sampler.signals(), settings or Settings(mode=Mode.OFF)
+    def _collection(self, cluster_map: ClusterMap, settings: Settings, now_s: float) -> Collection:
+        """All inputs but those of `Published.collection`."""
+        sampler, state = self._sampler, self._cluster_state
+        sampled, reporting = sampler.signals(), settings.mode is not Mode.OFF
         report_s = sampler.observer.newest_report_s if sampled else None
-        reporting = settings.mode is not Mode.OFF
         return Collection(
             taken_s=now_s,
             cluster_map=cluster_map,
@@ -249,8 +277,8 @@ class Evaluation:
                     osds=len(sampled),
                     last_sample_age_s=None if report_s is None else max(0.0, now_s - report_s),
                     tick_ms=None if sampler.cost_s is None else sampler.cost_s * 1000,
-                    report_interval_s=permissions.report_interval.measured_s if reporting else None,
-                    reports=permissions.reports if reporting else None,
+                    report_interval_s=sampler.watch.interval.measured_s if reporting else None,
+                    reports=sampler.reports if reporting else None,
                 ),
                 rollout_under_way=self._operations.changing,
                 limits=settings.limits,
@@ -265,25 +293,20 @@ class Evaluation:
             limitations=self._limitations(),
         )
 
-    def _snapshot(
-        self, collection: Collection, osds: tuple[OsdFacts, ...], concluded: Conclusions
-    ) -> Snapshot:
-        """Measurements, recommendations and operations under way."""
-        module, release = collection.module, release_of(*self._manager)
+    def _snapshot(self, collection: Collection, osds: tuple[OsdFacts, ...]) -> Snapshot:
+        """Measurements and operations under way, without conclusions."""
+        module = collection.module
         assert module is not None
         return replace(
-            snapshot_of(collection, osds, concluded, release, module.sampling),
-            alarms=raised(self._alarms),
+            snapshot_of(collection, osds, release_of(*self._manager), module.sampling),
             impossible=self._current.impossible,
             **self._operations.shown(),
         )
 
-    def _conclude(
-        self, collection: Collection, osds: tuple[OsdFacts, ...], now_s: float
-    ) -> Conclusions:
+    def _conclude(self, snapshot: Snapshot, collection: Collection, now_s: float) -> Snapshot:
         concluded = conclude(
+            snapshot,
             collection,
-            osds,
             self._sampler.recognition.per_group,
             self._advised_on,
             custom_profiles=self._custom_profiles.all(),

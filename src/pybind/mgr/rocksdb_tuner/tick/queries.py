@@ -133,10 +133,6 @@ class OsdQueries(Queries):
         super().__init__(CONCURRENT_QUERIES, start)
         self._osds, self._steps, self._clock = osds, steps, clock
 
-    def take(self) -> None:
-        """Process the answers that arrived."""
-        self._steps.run('OSD answers', self.take_answers)
-
     def ask_osds(self, observer: Observer, now_s: float) -> None:
         """Send the requests of ``observer``, which gets the answers."""
         self._steps.run('statistics', lambda: self._ask_kv_stats(observer, now_s))
@@ -174,11 +170,10 @@ class OsdQueries(Queries):
             return self._osds.tell(osd_id, prefix, args)
         except CommandError as error:
             log.debug('no answer of an OSD: %s', error)
-            return ''
         except Exception:
             # The request was made, and is not repeated at once.
             log.exception('cannot ask osd.%d', osd_id)
-            return ''
+        return ''
 
 
 #: A command may queue in the mgr behind other commands of the same module.

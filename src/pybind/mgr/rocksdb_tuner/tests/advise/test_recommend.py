@@ -20,13 +20,14 @@ from rocksdb_tuner.advise.records import (
 )
 from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.collection.records import Collection
-from rocksdb_tuner.evaluate import conclude
+from rocksdb_tuner.evaluate import conclude, snapshot_of
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import ClusterMap
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.present.advice import plan_of
+from rocksdb_tuner.snapshot import Sampling
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
@@ -69,7 +70,8 @@ def test_override_equal_to_the_default_is_removed_for_all_classes_at_once() -> N
     )
     cluster_map = ClusterMap(1, frozenset(), None, (ssd.info, hdd.info), ())
     collection = Collection(0.0, cluster_map, entries=entries, orchestrated=True)
-    found = conclude(collection, (ssd, hdd), {}, {}).assessments
+    nothing = snapshot_of(collection, (ssd, hdd), None, Sampling(None, 2, None, None))
+    found = conclude(nothing, collection, {}, {}).assessments
     (advice,) = (r for a in found for r in a.recommendations)
     assert (advice.kind, advice.who) == (Kind.REMOVE_OVERRIDE, 'osd')
     assert not advice.restart_required

@@ -6,8 +6,7 @@ import errno
 import json
 import logging
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, Optional, cast
+from typing import Any, Optional
 
 import pytest
 
@@ -23,15 +22,10 @@ from rocksdb_tuner.present import views
 from rocksdb_tuner.present.advice import plan_of
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Mode
-from rocksdb_tuner.tick.auto_apply import (
-    ADOPT_WITHIN_S,
-    AutoApply,
-    adoptable,
-    profile_of,
-    remember,
-)
+from rocksdb_tuner.tick.auto_apply import ADOPT_WITHIN_S, adoptable, profile_of
+from rocksdb_tuner.tick.operation_control import OperationControl
 
-from ..fake_cluster import FSID, FakeCluster, FakeStore
+from ..fake_cluster import FSID, FakeStore
 from ..present import experiment_samples as experiments
 from ..present import samples
 from ..present.test_documents import validator
@@ -116,26 +110,19 @@ def test_cooldown_starts_at_the_end_of_any_operation(world: World, ended: str) -
     assert world.tuner.snapshot.rollout is not None
 
 
-class Operations:
-    """What `AutoApply` uses of the operations."""
-
-    def __init__(
-        self, experiment: Optional[ExperimentState], refusal: Optional[str] = None
-    ) -> None:
-        self.experiment = SimpleNamespace(state=experiment)
-        self.driver = SimpleNamespace(state=None)
-        self.refusal = refusal
-        self.started: list[Any] = []
-
-    def start(self, recommendation: Recommendation, actor: str) -> None:
-        if self.refusal is not None:
-            raise OperationRefused(errno.EBUSY, self.refusal)
-        self.started.append((recommendation.recommendation_id, actor))
+def control(experiment: Optional[ExperimentState] = None) -> OperationControl:
+    """Of a manager after an experiment."""
+    made = World().tuner.operations
+    made.experiment._state = experiment
+    return made
 
 
-def automatic(operations: Operations) -> AutoApply:
-    # Any: only what it needs.
-    return AutoApply(cast('Any', operations), FakeCluster(1), lambda: 0.0)
+def remember(state: ExperimentState, store: FakeStore) -> OperationControl:
+    """The end of an experiment."""
+    made = control(state)
+    made._profiles = CustomProfiles(store)
+    made._experiment_ended(state)
+    return made
 
 
 def adopted(answer: Answer = Answer.WINNER) -> ExperimentState:
@@ -147,10 +134,11 @@ def advice() -> Recommendation:
 
 
 def test_winner_is_stored_with_its_provenance() -> None:
-    store = CustomProfiles(FakeStore())
+    stored = FakeStore()
     for _ in range(2):
         # A manager taking over may receive it again.
-        remember(experiments.ended(), lambda: FSID, store)
+        remember(experiments.ended(), stored)
+    store = CustomProfiles(stored)
     (own,) = store.all()
     assert (own.name, own.options, own.own_releases) == ('e7-winner', samples.LZ4, ('pacific',))
     found = own.provenance
@@ -178,21 +166,25 @@ def test_stored_winner_is_shown_with_its_experiment() -> None:
 @pytest.mark.parametrize('answer', [answer for answer in Answer if answer is not Answer.WINNER])
 def test_nothing_is_stored_or_asked_without_a_winner(answer: Answer) -> None:
     assert profile_of(experiments.ended(answer), FSID) is None
+    state, store = experiments.ended(answer), FakeStore()
+    made = control(state)
     # An unreadable monitor map would hold up the record of the end.
-    remember(experiments.ended(answer), pytest.fail, CustomProfiles(FakeStore()))
-    state = experiments.ended()
-    unknown = replace(state, request=replace(state.request, release=None))
-    assert profile_of(unknown, FSID) is None
-    remember(unknown, lambda: FSID, CustomProfiles(FakeStore()))
+    made._cluster.fsid = pytest.fail  # type: ignore[method-assign]
+    made._experiment_ended(state)
+    assert [r.rollout_id for r in made.driver.history] == [state.experiment_id]
+    won = experiments.ended()
+    remember(replace(won, request=replace(won.request, release=None)), store)
+    assert store.keys('') == []
 
 
 def test_custom_profile_of_an_operator_is_not_replaced(caplog: pytest.LogCaptureFixture) -> None:
-    store = CustomProfiles(FakeStore())
+    stored = FakeStore()
+    store = CustomProfiles(stored)
     own = profile_of(experiments.ended(), None)
     assert own is not None
     store.add(replace(own, provenance=None))
     with caplog.at_level(logging.WARNING):
-        remember(experiments.ended(), lambda: None, store)
+        remember(experiments.ended(), stored)
     assert 'cannot keep the winner of E7 as a profile' in caplog.text
     assert [p.provenance for p in store.all()] == [None]
 
@@ -209,11 +201,17 @@ def test_operators_cannot_write_provenance() -> None:
 
 
 def test_winner_is_adopted_as_soon_as_it_is_recommended() -> None:
-    operations, now_s = Operations(adopted()), samples.NOW_S
-    automatic(operations).adopt((), now_s)
-    assert operations.started == []
-    automatic(operations).adopt((advice(),), now_s)
-    assert operations.started == [('ssd-1a2b3c', 'client.admin')]
+    made, now_s = control(adopted()), samples.NOW_S
+    started: list[tuple[str, str]] = []
+
+    def start(found: Recommendation, actor: str) -> Any:
+        started.append((found.recommendation_id, actor))
+
+    made.start = start  # type: ignore[method-assign]
+    made.adopt((), now_s)
+    assert started == []
+    made.adopt((advice(),), now_s)
+    assert started == [('ssd-1a2b3c', 'client.admin')]
     earlier = replace(samples.rollout(), started_s=now_s - 9000)
     assert adoptable(adopted(), earlier, (advice(),), now_s) == advice()
 
@@ -240,8 +238,13 @@ def test_another_recommendation_is_not_adopted() -> None:
 
 
 def test_refused_rollout_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    made = control(adopted())
+
+    def refuse(*_: Any) -> Any:
+        raise OperationRefused(errno.EBUSY, 'a rollout is under way')
+
+    made.start = refuse  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING):
-        operations = Operations(adopted(), 'a rollout is under way')
-        automatic(operations).adopt((advice(),), samples.NOW_S)
+        made.adopt((advice(),), samples.NOW_S)
     assert 'the winner of experiment E7' in caplog.text
     assert 'was refused: a rollout is under way' in caplog.text

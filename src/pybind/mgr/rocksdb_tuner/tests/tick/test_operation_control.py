@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 import pytest
 
+from rocksdb_tuner.observe.report_interval import DEFAULT
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.operations.phases import OperationRefused, Permission
 from rocksdb_tuner.operations.rollout.records import AskedRestart
@@ -42,7 +43,7 @@ class Manager:
         self.tuner.requests.wake = self.tuner.take_requests
         self.tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
         # Reports are those of the whole cluster in `test_tuner`; here none is needed.
-        self.tuner.permissions.decide = self.allowed  # type: ignore[method-assign]
+        self.tuner.permission = self.allowed  # type: ignore[method-assign]
         self.clients = Clients(self.cluster)
         self.control = self.tuner.operations
         for _ in range(4):
@@ -52,7 +53,7 @@ class Manager:
         return Permission(settings.mode is not Mode.OFF, has_sample=self.clients.has_sample)
 
     def tick(self, seconds: float = 5.0) -> None:
-        self.control.record(self.clients.newest, self.cluster.now_s)
+        self.control.record(self.clients.newest, self.cluster.now_s, DEFAULT)
         self.tuner.tick()
         self.cluster.advance(seconds)
         self.clients.write(seconds)

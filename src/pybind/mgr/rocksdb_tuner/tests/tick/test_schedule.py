@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
@@ -10,52 +11,48 @@ import pytest
 from rocksdb_tuner.sampler import WARM_UP_ROUNDS
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tests.test_tuner import World
-from rocksdb_tuner.tick.evaluation import PERIOD_S, STEADY_PERIOD_S, Schedule
+from rocksdb_tuner.tick.evaluation import PERIOD_S, STEADY_PERIOD_S, Evaluation
 
-BASIS = ('what it rests on', 3)
+ANYTHING: Any = None
 AFTER_PERIOD_S, AFTER_STEADY_S = 1000.0 + PERIOD_S, 1000.0 + STEADY_PERIOD_S
-SEVEN = {'fresh': True, 'partial': False, 'settling': False, 'paces_changed': 7}
-EIGHT = {**SEVEN, 'paces_changed': 8}
+#: Of an OSD that works at another pace than at the last evaluation.
+PACE = {'paces': 8}
 
 
 @pytest.mark.parametrize(
     ('now_s', 'news', 'due'),
     [
         # An OSD works at another pace: new samples are evaluated once per period.
-        (AFTER_PERIOD_S - 1, EIGHT, False),
-        (AFTER_PERIOD_S, EIGHT, True),
-        (AFTER_PERIOD_S, {**EIGHT, 'fresh': False}, False),
+        (AFTER_PERIOD_S - 1, PACE, False),
+        (AFTER_PERIOD_S, PACE, True),
+        (AFTER_PERIOD_S, {**PACE, 'fresh': False}, False),
         # All work as they did at the last evaluation: a longer period, and samples of all OSDs.
-        (AFTER_STEADY_S - 1, SEVEN, False),
-        (AFTER_STEADY_S, SEVEN, True),
-        (AFTER_STEADY_S, {**SEVEN, 'fresh': False}, False),
-        (AFTER_STEADY_S, {**SEVEN, 'partial': True}, False),
-        (AFTER_STEADY_S, {**EIGHT, 'partial': True}, True),
-        (AFTER_STEADY_S, {**SEVEN, 'partial': True, 'settling': True}, True),
+        (AFTER_STEADY_S - 1, {}, False),
+        (AFTER_STEADY_S, {}, True),
+        (AFTER_STEADY_S, {'fresh': False}, False),
+        (AFTER_STEADY_S, {'partial': True}, False),
+        (AFTER_STEADY_S, {**PACE, 'partial': True}, True),
+        (AFTER_STEADY_S, {'partial': True, 'settling': True}, True),
         # The clock went backwards.
-        (900.0, SEVEN, True),
+        (900.0, {}, True),
         # Conclusions settle: every new sample.
-        (1005.0, {**SEVEN, 'settling': True}, True),
-        (1005.0, {**SEVEN, 'settling': True, 'fresh': False}, False),
+        (1005.0, {'settling': True}, True),
+        (1005.0, {'settling': True, 'fresh': False}, False),
+        # Something else changed, or a request or a failure made it due.
+        (1001.0, {'basis': 'another', 'fresh': False}, True),
+        (1001.0, {'basis': None, 'fresh': False}, True),
     ],
 )
 def test_new_samples_are_evaluated_as_often_as_they_say_something(
     now_s: float, news: dict[str, Any], due: bool
 ) -> None:
-    schedule = Schedule()
-    schedule.done(BASIS, 1000.0, paces_changed=7)
-    assert schedule.due(BASIS, now_s, **news) is due
-
-
-def test_changes_requests_and_failures_are_evaluated_at_the_next_tick() -> None:
-    nothing = {'fresh': False, 'partial': False, 'settling': False}
-    schedule = Schedule()
-    assert schedule.due(BASIS, 1000.0, **nothing)
-    schedule.done(BASIS, 1000.0)
-    assert not schedule.due(BASIS, 1001.0, **nothing)
-    assert schedule.due(('another', 3), 1001.0, **nothing)
-    schedule.invalidate()
-    assert schedule.due(BASIS, 1001.0, **nothing)
+    given = {'partial': False, 'settling': False, 'paces': 7, 'fresh': True, 'basis': 'same'} | news
+    sampler: Any = SimpleNamespace(**given, observer=SimpleNamespace(paces_changed=given['paces']))
+    evaluation = Evaluation(sampler, *([ANYTHING] * 6))
+    evaluation._rests_on = lambda *_: ('same',)  # type: ignore[method-assign]
+    evaluation._basis = given['basis'] and (given['basis'],)
+    evaluation._evaluated_s, evaluation._paces_changed = 1000.0, 7
+    assert evaluation.due(ANYTHING, ANYTHING, now_s, fresh=given['fresh']) is due
 
 
 @pytest.fixture
