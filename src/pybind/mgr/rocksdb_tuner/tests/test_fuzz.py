@@ -15,6 +15,7 @@ import os
 import random
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -279,22 +280,12 @@ def check_counters(sent: list[tuple[int, Any]]) -> None:
         views.show('osd', worst_osds(world.tuner.snapshot))
 
 
+RECORDED = Path(__file__).parent / 'mgr/data/reef'
 MAPS: dict[str, Any] = {
-    'osd_map': {
-        'epoch': 3, 'flags': 'sortbitwise', 'flags_set': ['sortbitwise'],
-        'require_osd_release': 'reef',
-        'osds': [{'osd': 0, 'up': 1, 'in': 1, 'public_addrs': {'addrvec': [{'nonce': 7}]}}],
-        'pools': [{'pool': 1, 'pool_name': 'p', 'size': 3, 'min_size': 2, 'crush_rule': 0,
-                   'application_metadata': {'cephfs': {'metadata': 'x'}}}],
+    **{
+        name: json.loads((RECORDED / f'{name}.json').read_text(encoding='utf-8'))
+        for name in ('osd_map', 'osd_map_crush', 'osd_metadata')
     },
-    'osd_map_crush': {
-        'devices': [{'id': 0, 'class': 'ssd'}],
-        'buckets': [{'id': -1, 'name': 'default', 'type_name': 'root', 'items': [{'id': 0}]}],
-        'rules': [{'rule_id': 0, 'steps': [{'op': 'take', 'item': -1, 'item_name': 'default~ssd'},
-                                           {'op': 'choose_firstn', 'type': 'osd'},
-                                           {'op': 'emit'}]}],
-    },
-    'osd_metadata': {'0': {'hostname': 'a', 'bluefs_db_size': '5', 'ceph_version_short': '18.2.7'}},
     'pg_status': {'num_pgs': 1, 'pgs_by_state': [{'state_name': 'active+clean', 'count': 1}]},
     'df': {'pools': [{'id': 1, 'stats': {'rd': 1, 'rd_bytes': 1, 'wr': 1, 'wr_bytes': 1}}]},
     'mgr_map': {'active_name': 'x',

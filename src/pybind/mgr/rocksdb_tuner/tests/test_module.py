@@ -140,13 +140,6 @@ def test_constructor_does_not_query_the_cluster(module: Any) -> None:
     assert module.health_checks == {}
 
 
-def test_every_module_option_has_a_description_and_a_default(module: Any) -> None:
-    for option in module.MODULE_OPTIONS:
-        assert option['desc']
-        assert 'default' in option
-        assert option['runtime'] is True
-
-
 HELP = {
     name: command.run.__doc__ or ''
     for name, command in COMMANDS.items()

@@ -29,6 +29,7 @@ def test_every_declared_option_is_registered_with_ceph() -> None:
     names = [setting.name for setting in SETTINGS]
     assert len(names) == len(set(names))
     assert [option['name'] for option in Module.MODULE_OPTIONS] == names
+    assert all(option['desc'] and option['runtime'] for option in Module.MODULE_OPTIONS)
 
 
 @pytest.mark.parametrize('setting', SETTINGS, ids=lambda s: s.name)

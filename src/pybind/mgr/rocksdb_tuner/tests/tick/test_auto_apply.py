@@ -23,7 +23,6 @@ from rocksdb_tuner.present.advice import plan_of
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tick.auto_apply import ADOPT_WITHIN_S, adoptable, profile_of
-from rocksdb_tuner.tick.operation_control import OperationControl
 
 from ..fake_cluster import FSID, FakeStore
 from ..present import experiment_samples as experiments
@@ -110,19 +109,18 @@ def test_cooldown_starts_at_the_end_of_any_operation(world: World, ended: str) -
     assert world.tuner.snapshot.rollout is not None
 
 
-def control(experiment: Optional[ExperimentState] = None) -> OperationControl:
-    """Of a manager after an experiment."""
+def control(experiment: Optional[ExperimentState] = None) -> Any:
+    """Of a manager after an experiment; Any: tests replace parts of it."""
     made = World().tuner.operations
     made.experiment._state = experiment
     return made
 
 
-def remember(state: ExperimentState, store: FakeStore) -> OperationControl:
+def remember(state: ExperimentState, store: FakeStore) -> None:
     """The end of an experiment."""
     made = control(state)
     made._profiles = CustomProfiles(store)
     made._experiment_ended(state)
-    return made
 
 
 def adopted(answer: Answer = Answer.WINNER) -> ExperimentState:
@@ -169,7 +167,7 @@ def test_nothing_is_stored_or_asked_without_a_winner(answer: Answer) -> None:
     state, store = experiments.ended(answer), FakeStore()
     made = control(state)
     # An unreadable monitor map would hold up the record of the end.
-    made._cluster.fsid = pytest.fail  # type: ignore[method-assign]
+    made._cluster.fsid = pytest.fail
     made._experiment_ended(state)
     assert [r.rollout_id for r in made.driver.history] == [state.experiment_id]
     won = experiments.ended()
@@ -207,7 +205,7 @@ def test_winner_is_adopted_as_soon_as_it_is_recommended() -> None:
     def start(found: Recommendation, actor: str) -> Any:
         started.append((found.recommendation_id, actor))
 
-    made.start = start  # type: ignore[method-assign]
+    made.start = start
     made.adopt((), now_s)
     assert started == []
     made.adopt((advice(),), now_s)
@@ -243,7 +241,7 @@ def test_refused_rollout_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def refuse(*_: Any) -> Any:
         raise OperationRefused(errno.EBUSY, 'a rollout is under way')
 
-    made.start = refuse  # type: ignore[method-assign]
+    made.start = refuse
     with caplog.at_level(logging.WARNING):
         made.adopt((advice(),), samples.NOW_S)
     assert 'the winner of experiment E7' in caplog.text

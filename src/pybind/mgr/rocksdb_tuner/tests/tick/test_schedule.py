@@ -38,19 +38,24 @@ PACE = {'paces': 8}
         # Conclusions settle: every new sample.
         (1005.0, {'settling': True}, True),
         (1005.0, {'settling': True, 'fresh': False}, False),
-        # Something else changed, or a request or a failure made it due.
+        # Something else changed.
         (1001.0, {'basis': 'another', 'fresh': False}, True),
-        (1001.0, {'basis': None, 'fresh': False}, True),
     ],
 )
 def test_new_samples_are_evaluated_as_often_as_they_say_something(
     now_s: float, news: dict[str, Any], due: bool
 ) -> None:
-    given = {'partial': False, 'settling': False, 'paces': 7, 'fresh': True, 'basis': 'same'} | news
+    given: dict[str, Any] = {
+        'partial': False,
+        'settling': False,
+        'paces': 7,
+        'fresh': True,
+        'basis': 'same',
+    } | news
     sampler: Any = SimpleNamespace(**given, observer=SimpleNamespace(paces_changed=given['paces']))
     evaluation = Evaluation(sampler, *([ANYTHING] * 6))
     evaluation._rests_on = lambda *_: ('same',)  # type: ignore[method-assign]
-    evaluation._basis = given['basis'] and (given['basis'],)
+    evaluation._basis = (given['basis'],)
     evaluation._evaluated_s, evaluation._paces_changed = 1000.0, 7
     assert evaluation.due(ANYTHING, ANYTHING, now_s, fresh=given['fresh']) is due
 
@@ -78,6 +83,13 @@ def ticks_until(world: World, shown: Callable[[], bool]) -> int:
         ticks += 1
         assert ticks < 60
     return ticks
+
+
+def test_requests_are_evaluated_at_the_next_tick(world: World) -> None:
+    world.run(2.0)
+    assert world.tuner.snapshot.taken_s != world.cluster.now_s
+    world.submit(lambda: None)
+    assert world.tuner.snapshot.taken_s == world.cluster.now_s
 
 
 def test_snapshot_and_its_inputs_are_of_the_same_moment_between_evaluations(world: World) -> None:
