@@ -161,8 +161,8 @@ class OrchestratorStatus(NamedTuple):
     reason: Optional[str]
     backend: Optional[str] = None
     paused: bool = False
-    #: Why it would not carry out restarts, though it reports on its daemons.
-    left_alone: Optional[str] = None
+    #: Services whose restarts it would not carry out, and why, though it reports on their daemons.
+    left_alone: Mapping[str, str] = {}
 
 
 class MgrAnswer:
@@ -369,9 +369,13 @@ class MgrCluster:
 
     # -- Orchestrator
 
-    def unavailable_reason(self) -> Optional[str]:
+    def unavailable_reason(self, osd_id: Optional[int] = None) -> Optional[str]:
         status = self._orchestrator.get()
-        return status.reason or status.left_alone
+        services = set(status.left_alone)
+        if osd_id is not None and services:
+            with suppress(CommandError), understood('"orch ps"'):
+                services &= {str(daemon['service_name']) for daemon in self._listed(osd_id)}
+        return status.reason or next((status.left_alone[name] for name in sorted(services)), None)
 
     def describes_osds(self) -> bool:
         return self._orchestrator.get().reason is None
@@ -380,16 +384,19 @@ class MgrCluster:
         self._mon({'prefix': 'orch daemon', 'action': 'restart', 'name': f'osd.{osd_id}'})
 
     def describe_osd(self, osd_id: int, refresh: bool) -> Optional[OrchestratedDaemon]:
-        command: dict[str, Any] = {'prefix': 'orch ps', 'daemon_type': 'osd', 'format': 'json'}
-        listed = self._mon_json({**command, 'daemon_id': str(osd_id)})
+        listed = self._listed(osd_id)
         host = next((d['hostname'] for d in listed if d.get('hostname')), None)
         if refresh and host is not None:
             # Refreshes this host's daemons only.
-            self._mon({**command, 'daemon_id': str(osd_id), 'hostname': host, 'refresh': True})
+            self._listed(osd_id, hostname=host, refresh=True)
         found = parse_orchestrated(osd_id, listed, self._host_record(host))
         if found is not None and self._orchestrator.value.paused:
             return replace(found, paused=True)
         return found
+
+    def _listed(self, osd_id: int, **options: object) -> Any:
+        command = {'prefix': 'orch ps', 'daemon_type': 'osd', 'format': 'json'}
+        return self._mon_json({**command, 'daemon_id': str(osd_id), **options})
 
     def _host_record(self, host: Optional[str]) -> Any:
         """The orchestrator's stored record of a host; None if there is none.
@@ -443,10 +450,12 @@ class MgrCluster:
     # -- Announcements
 
     def log(self, text: str, warning: bool) -> None:
-        priorities = self._module.ClusterLogPrio
-        priority = priorities.WARN if warning else priorities.INFO
         try:
-            self._module.cluster_log('cluster', priority, f'{self._module.module_name}: {text}')
+            self._module.cluster_log(
+                'cluster',
+                self._module.ClusterLogPrio.WARN if warning else self._module.ClusterLogPrio.INFO,
+                f'{self._module.module_name}: {text}',
+            )
         except Exception as error:  # noqa: BLE001 - nothing depends on the cluster log
             log.debug('cannot write to the cluster log: %s', error)
 
@@ -473,8 +482,9 @@ class MgrCluster:
         except CommandError as error:
             return OrchestratorStatus(error.message)
         if not status.get('available'):
-            reason = status.get('reason') or 'the orchestrator backend is not available'
-            return OrchestratorStatus(str(reason))
+            return OrchestratorStatus(
+                str(status.get('reason') or 'the orchestrator backend is not available')
+            )
         known = OrchestratorStatus(None, status.get('backend'), status.get('paused') is True)
         return self._able(known, str(known.backend))
 
@@ -486,28 +496,30 @@ class MgrCluster:
             able = features['daemon_action']['available']
             lists = features.get('describe_service', {}).get('available')
         except Exception as error:  # noqa: BLE001 - the code of another module
-            unknown = f'the orchestrator backend {backend} does not report its features: {error!r}'
-            return known._replace(reason=unknown)
+            return known._replace(
+                reason=f'the orchestrator backend {backend} does not report its features: {error!r}'
+            )
         if not able:
-            unable = f'the orchestrator backend {backend} cannot restart daemons'
-            return known._replace(reason=unable)
+            return known._replace(
+                reason=f'the orchestrator backend {backend} cannot restart daemons'
+            )
         return known._replace(left_alone=self._why_left_alone()) if lists else known
 
-    def _why_left_alone(self) -> Optional[str]:
-        """Why a scheduled restart would stay scheduled; None: it would not, or this is unknown.
+    def _why_left_alone(self) -> Mapping[str, str]:
+        """Services whose scheduled restarts would stay scheduled, and why, as far as known.
 
         cephadm schedules restarts of unmanaged services, too, and never carries them out (seen on
         20.2.4).
         """
         command = {'prefix': 'orch ls', 'service_type': 'osd', 'format': 'json'}
         with suppress(CommandError), understood('"orch ls"'):
-            for name in parse_unmanaged(self._mon_json(command)):
-                return (
-                    f'the service {name} is unmanaged, so its OSDs are not restarted: "ceph orch '
-                    f'set-managed {name}" (from Reef on) changes that, and lets it make OSDs of '
-                    'free devices'
-                )
-        return None
+            return {
+                name: f'the service {name} is unmanaged, so its OSDs are not restarted: "ceph orch '
+                f'set-managed {name}" (from Reef on) changes that, and lets it make OSDs of free '
+                'devices'
+                for name in parse_unmanaged(self._mon_json(command))
+            }
+        return {}
 
     def _mon_json(self, command: Mapping[str, Any]) -> Any:
         out = self._mon(command)

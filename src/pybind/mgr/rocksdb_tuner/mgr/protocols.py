@@ -127,8 +127,8 @@ class OsdCommands(Protocol):
 
 
 class Orchestrator(Protocol):
-    def unavailable_reason(self) -> Optional[str]:
-        """None if an orchestrator backend can restart daemons, otherwise why not."""
+    def unavailable_reason(self, osd_id: Optional[int] = None) -> Optional[str]:
+        """None if an orchestrator backend can restart daemons, or this OSD, otherwise why not."""
 
     def describes_osds(self) -> bool:
         """Whether it reports on daemons, as it also does where it leaves their restarts alone."""

@@ -495,7 +495,7 @@ class FakeCluster:
 
     # -- Orchestrator
 
-    def unavailable_reason(self) -> Optional[str]:
+    def unavailable_reason(self, osd_id: Optional[int] = None) -> Optional[str]:
         return self.orchestrator_reason or self.orchestrator_left_alone
 
     def describes_osds(self) -> bool:

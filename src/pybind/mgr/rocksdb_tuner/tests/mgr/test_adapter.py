@@ -305,6 +305,29 @@ def test_restarts_of_an_unmanaged_service_are_left_to_the_operator(
     assert f'"ceph orch set-managed {left_alone}"' in (reason or f'"ceph orch set-managed {None}"')
 
 
+@pytest.mark.parametrize(
+    ('daemons', 'left_alone'),
+    [
+        ([{'service_name': 'osd.a'}], False),
+        ([{'service_name': 'osd.b'}], True),
+        # Unknown: as if all were.
+        ([{}], True),
+        ('no list', True),
+    ],
+)
+def test_only_osds_of_an_unmanaged_service_are_left_to_the_operator(
+    module: Any, daemons: object, *, left_alone: bool
+) -> None:
+    module.features = {**ABLE, 'describe_service': {'available': True}}
+    module.mon_answers = [
+        (0, '{"available": true, "backend": "cephadm"}', ''),
+        (0, json.dumps([service('osd.a', unmanaged=False), service('osd.b')]), ''),
+        (0, json.dumps(daemons), ''),
+    ]
+    assert (MgrCluster(module).unavailable_reason(3) is not None) is left_alone
+    assert module.mon_commands[-1]['daemon_id'] == '3'
+
+
 def event(text: str, level: str = 'INFO', at: str = '01') -> str:
     """As cephadm prints one: OrchestratorEvent.to_json."""
     return f'2026-01-01T00:00:{at}.000000Z daemon:osd.3 [{level}] "{text}"'
