@@ -13,6 +13,7 @@ from ..advise.experiment_plan import Grounds, Question, plan_for
 from ..advise.records import Kind
 from ..advise.weighing import bars_of
 from ..evaluate import advised
+from ..observe.report_interval import ReportInterval
 from ..operations.compaction.plan import recommended, requested
 from ..operations.compaction.records import CampaignRequest
 from ..operations.experiment.announce import measured_arms
@@ -41,7 +42,14 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
     if recommendation.kind is Kind.COMPACT:
         return _compact(context, recommended(recommendation, context.actor), sent, dry_run)
     if dry_run:
-        return shown('plan', plan_of(recommendation, context.settings().soak))
+        return shown(
+            'plan',
+            plan_of(
+                recommendation,
+                context.settings().soak,
+                ReportInterval(context.snapshot.sampling.report_interval_s),
+            ),
+        )
     actor, operations = context.actor, context.tuner.operations
     return _start(context, sent, lambda: operations.start(recommendation, actor))
 

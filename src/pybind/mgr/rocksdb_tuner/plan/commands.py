@@ -13,9 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Optional, Union
 
-from ..judge.records import SoakPlan, least_soak_s
+from ..judge.records import (
+    SoakPlan,
+    block_length_s,
+    least_soak_s,
+    planned_block_s,
+    warm_up_s,
+)
 from ..judge.signals import limits
 from ..mgr.records import Daemon, Place
+from ..observe.report_interval import DEFAULT, ReportInterval
 from ..shell import command, quoted
 from .batches import PlannedBatch, planned_batches
 from .entries import is_for_a_class, own
@@ -152,30 +159,28 @@ def removal(who: str, option: str) -> str:
 
 
 def expected_duration_s(
-    request: ChangeRequest, soak: SoakPlan, restart_s: Optional[float] = None
+    request: ChangeRequest, soak: SoakPlan, reports: ReportInterval = DEFAULT
 ) -> tuple[float, float]:
-    """Minimum and maximum duration of a rollout without closed gates or operator decisions.
-
-    ``restart_s``: measured duration of a restart, if any.
-    """
-    restarts = len(request.order) if request.restart else 0
-    restarts_s = restarts * (TYPICAL_RESTART_S if restart_s is None else restart_s)
-    watched = [_watched_s(batch) for batch in planned_batches(request, soak)]
+    """Minimum and maximum duration of a rollout without closed gates or operator decisions."""
+    restarts_s = TYPICAL_RESTART_S * (len(request.order) if request.restart else 0)
+    watched = [_watched_s(batch, reports) for batch in planned_batches(request, soak)]
     return restarts_s + sum(least for least, _ in watched), restarts_s + sum(
         most for _, most in watched
     )
 
 
-def _watched_s(batch: PlannedBatch) -> tuple[float, float]:
+def _watched_s(batch: PlannedBatch, reports: ReportInterval) -> tuple[float, float]:
     """Minimum and maximum soak of one batch, including the canary's baseline."""
     if not batch.judged and not batch.watched_for_crashes:
         return 0.0, 0.0
     if not batch.judged:
-        watched_s = limits().warm_up_s + batch.soak.least_s if batch.soak.least_s > 0 else 0.0
+        watched_s = warm_up_s(reports) + batch.soak.least_s if batch.soak.least_s > 0 else 0.0
         return watched_s, watched_s
-    before_s = limits().warm_up_s + (batch.baseline_s if batch.number == 0 else 0.0)
-    least_s = before_s + least_soak_s(batch.soak)
-    return least_s, max(least_s, before_s + batch.soak.most_s)
+    # Blocks are longer where OSDs report rarely.
+    blocks_s = limits().least_blocks * block_length_s(planned_block_s(batch.soak), reports)
+    least_s = max(least_soak_s(batch.soak), blocks_s)
+    before_s = warm_up_s(reports) + (least_s if batch.number == 0 else 0.0)
+    return before_s + least_s, before_s + max(least_s, batch.soak.most_s)
 
 
 def _entry(who: str, value: Optional[str]) -> Action:

@@ -13,7 +13,7 @@ from ..advise.records import Recommendation as Advice
 from ..advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed
 from ..judge.records import SoakPlan, contradiction
 from ..notes import Amount, InPlace, OsdId
-from ..observe.report_interval import USABLE_S, Reports
+from ..observe.report_interval import DEFAULT, USABLE_S, ReportInterval, Reports
 from ..operations.gates import GATES
 from ..options.grammar import OptionDifference, difference
 from ..options.verdict import BadQuestionError
@@ -180,7 +180,7 @@ def in_full(r: Advice) -> RecommendationInFull:
     return RecommendationInFull(r, difference(r.options_from, r.options_to))
 
 
-def plan_of(recommendation: Advice, soak: SoakPlan) -> Plan:
+def plan_of(recommendation: Advice, soak: SoakPlan, reports: ReportInterval = DEFAULT) -> Plan:
     """Raises BadQuestionError (EINVAL) if no rollout can apply it, or none can be judged."""
     name, change = recommendation.recommendation_id, recommendation.change
     problem = contradiction(soak)
@@ -196,7 +196,7 @@ def plan_of(recommendation: Advice, soak: SoakPlan) -> Plan:
         change,
         planned_batches(change, soak),
         canary_soak(change, soak),
-        *expected_duration_s(change, soak),
+        *expected_duration_s(change, soak, reports),
     )
 
 

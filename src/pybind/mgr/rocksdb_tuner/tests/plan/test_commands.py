@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import Daemon
+from rocksdb_tuner.observe.report_interval import ReportInterval
 from rocksdb_tuner.plan.commands import (
     commands,
     expected_duration_s,
@@ -81,6 +82,10 @@ def test_expected_duration_includes_the_soak() -> None:
     assert expected_duration_s(request, SoakPlan(600.0, 3600.0)) == (1395.0, 4395.0)
     # Eight blocks of two reports are the least.
     assert expected_duration_s(request, SoakPlan(0.0, 10.0)) == (355.0, 355.0)
+    # Blocks of two reports are longer where OSDs report each minute.
+    rare = ReportInterval(60.0)
+    assert expected_duration_s(request, SoakPlan(0.0, 10.0), rare)[0] > 2 * 8 * 110.0
+    assert expected_duration_s(request, SoakPlan(3600.0, 3600.0), rare)[1] < 2 * 3800.0
     # A canary without controls warms up and is watched for crashes, unless it is rolled back at
     # once.
     alone = set_profile(FakeCluster(osds=1))
