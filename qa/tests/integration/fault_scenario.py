@@ -324,7 +324,7 @@ class FaultScenario:
 
     def stored_steps(self) -> dict[int, str]:
         """The step of each OSD in the stored rollout, read while no manager writes."""
-        state = RolloutStorage(MonitorKeys(self.cluster)).load_current()
+        state = RolloutStorage(MonitorKeys(self.cluster)).current.load()
         return {osd.osd_id: osd.step.value for osd in state.osds} if state else {}
 
     # -- what holds at the end

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Callable, Generic, NamedTuple, Optional
 
-from ..mgr.protocols import Announcements
 from .gates import remedy_for
-from .phases import StateT, clip
+from .phases import StateT
 
 
 class Line(NamedTuple):
@@ -41,36 +40,6 @@ class Texts(Generic[StateT]):
     waiting: Callable[[StateT, float], Optional[str]]
     #: What is done although the state cannot be stored; None: nothing.
     in_danger: Callable[[StateT], Optional[str]] = lambda _: None
-
-
-class Announcer(Generic[StateT]):
-    """Announces every transition of an operation once per manager."""
-
-    def __init__(self, to: Announcements, kind: str, texts: Texts[StateT]) -> None:
-        self._to, self._kind, self._texts = to, kind, texts
-
-    def taken_over(self, state: Optional[StateT]) -> None:
-        """Show the progress of an operation that another manager started.
-
-        If it ended, that manager may have ended before it could complete the event.
-        """
-        if state is not None:
-            self._show(state)
-
-    def changed(self, before: Optional[StateT], after: StateT) -> None:
-        """``before`` is the previously stored state, possibly of an earlier operation."""
-        for line in self._texts.lines(before, after):
-            self._to.log(f'{self._kind} {after.operation_id}: {clip(line.text)}', line.warning)
-        known = before is not None and before.operation_id == after.operation_id and before.ended
-        if not (known and after.ended):
-            self._show(after)
-
-    def _show(self, state: StateT) -> None:
-        event_id = f'rocksdb_tuner-{state.operation_id}'
-        if state.ended:
-            self._to.end_progress(event_id, self._texts.failure(state))
-        else:
-            self._to.show_progress(event_id, *self._texts.progress(state))
 
 
 #: Recovery after a restart, a scrub that blocks ok-to-stop, and load peaks end sooner than this.

@@ -3,8 +3,7 @@
 If a state cannot be stored, an OSD that may not start is brought to a safe state all the same: its
 previous options are stored, and what restores them can be repeated.
 
-Each kind supplies a pure state machine, how it observes the cluster, what its actions do, and
-where its state is stored.
+Each kind supplies a pure state machine, how it observes the cluster, and what its actions do.
 """
 
 from __future__ import annotations
@@ -14,13 +13,16 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, Optional, Protocol, TypeVar
 
 from ..mgr.protocols import Announcements, CommandError, OsdCommands, Upgrades
 from ..mgr.records import DaemonVersions
-from .announce import Announcer, Texts
+from ..store.stored import Quarantine, Stored
+from . import phases
+from .announce import Texts
 from .gates import NOT_ALLOWED
-from .phases import ActionT, OperationRefused, Permission, StateT, Step
+from .phases import ActionT, OperationRefused, Permission, StateT, Step, clip
 from .reported import Stopwatch
 
 _T = TypeVar('_T')
@@ -81,6 +83,9 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
 
     #: As in "a rollout is under way".
     KIND: ClassVar[str]
+    #: Where its state is stored.
+    _stored: Stored[StateT]
+    _quarantine: Quarantine
 
     def __init__(
         self,
@@ -92,10 +97,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         """``changes_allowed``: whether the mode allows changes at this moment. ``guard`` isolates
         verdicts and announcements, which must not hold up an OSD in flight.
         """
-        self._texts = texts
-        self._announcer = Announcer(announcements, self.KIND, texts)
-        #: Called with the previous state and each new one.
-        self._on_change: Callable[[Optional[StateT], StateT], None] = self._announcer.changed
+        self._texts, self._announcements = texts, announcements
         self._changes_allowed = changes_allowed
         self._guard = guard or Unguarded()
         self._state: Optional[StateT] = None
@@ -142,8 +144,9 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         if not self._loaded:
             self._loaded = True
             self._load()
-            taken_over = self._state
-            self._guard.value('announcements', lambda: self._announcer.taken_over(taken_over), None)
+            if self._state is not None:
+                # If it ended, its manager may have ended before it could complete the event.
+                self._guard.value('announcements', lambda: self._show_progress(self._last), None)
 
     def name_actor(self, operation_id: str, actor: str) -> None:
         """Record who requested it, once known; raises CommandError."""
@@ -171,14 +174,6 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     # -- supplied by each kind
 
     @abstractmethod
-    def _load(self) -> None:
-        """Load the stored state."""
-
-    @abstractmethod
-    def _store(self, state: StateT) -> None:
-        """Raises CommandError: then either this or the previous state is stored."""
-
-    @abstractmethod
     def _observe(self, state: StateT) -> SeenT:
         """What the state machine decides by."""
 
@@ -186,48 +181,63 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     def _decide(self, state: StateT, seen: SeenT, now_s: float) -> Step[StateT, ActionT]:
         """Let the state machine decide."""
 
-    def _must_not_wait(self, state: StateT, step: Step[StateT, ActionT], seen: SeenT) -> bool:  # noqa: ARG002
-        """Whether a step is taken although it cannot be stored."""
-        return False
-
-    @abstractmethod
-    def _is_suppressed(self, state: StateT, action: ActionT, seen: SeenT) -> bool:
-        """Whether an action decided before mode off must not be sent any more."""
-
-    def _before_acting(self, action: ActionT) -> None:
-        """Store any other state that must be stored before an action."""
-
     @abstractmethod
     def _act(self, state: StateT, action: ActionT, now_s: float) -> bool:
         """Execute a stored decision. True: another step may follow at once."""
 
     @abstractmethod
     def _conclude(self, state: StateT) -> None:
-        """Archive an ended operation; raises CommandError."""
+        """Archive an ended operation, if it is not yet; raises CommandError."""
 
     @abstractmethod
     def _waits_at(self, state: StateT) -> object:
         """Its position, for `why_waiting`; None: an operator paused it."""
 
     @abstractmethod
-    def _named(self, state: StateT, actor: str) -> StateT:
-        """The state with the client that requested it."""
-
-    @abstractmethod
-    def _paused(self, state: StateT, actor: str, now_s: float) -> StateT:
-        """Raises OperationRefused."""
-
-    @abstractmethod
-    def _waits_for_operator(self, state: StateT) -> bool:
-        """Whether `resume` has an effect."""
-
-    @abstractmethod
-    def _resumed(self, state: StateT, now_s: float) -> StateT:
-        """Continue after a pause or a failure."""
-
-    @abstractmethod
     def _aborted(self, state: StateT, actor: str, now_s: float) -> StateT:
         """Raises OperationRefused."""
+
+    # -- what most kinds have in common
+
+    def _must_not_wait(self, state: StateT, step: Step[StateT, ActionT], seen: SeenT) -> bool:  # noqa: ARG002
+        """Whether a step is taken although it cannot be stored."""
+        return False
+
+    def _is_suppressed(self, state: StateT, action: ActionT, seen: SeenT) -> bool:  # noqa: ARG002
+        """Whether an action decided before mode off must not be sent any more."""
+        return True
+
+    def _before_acting(self, action: ActionT) -> None:
+        """Store any other state that must be stored before an action."""
+
+    def _named(self, state: StateT, actor: str) -> StateT:
+        """The state with the client that requested it."""
+        return phases.changed(state, request=replace(state.request, actor=actor))
+
+    def _paused(self, state: StateT, actor: str, now_s: float) -> StateT:
+        return phases.paused(state, actor, now_s)
+
+    def _waits_for_operator(self, state: StateT) -> bool:
+        """Whether `resume` has an effect."""
+        return state.paused_by is not None
+
+    def _resumed(self, state: StateT, now_s: float) -> StateT:
+        """Continue after a pause or a failure."""
+        return phases.resumed(state, now_s)
+
+    def _load(self) -> None:
+        """Load the stored state."""
+        # Paused: after a failed load, operators do not expect it to resume on its own.
+        self._state = self._quarantine.read(
+            self._stored,
+            lambda s: s if s.ended else self._paused(s, 'the module', s.updated_s),
+        )
+        # Its end may be recorded twice, but never not at all.
+        self._unrecorded = self._state is not None and self._state.ended
+
+    def _store(self, state: StateT) -> None:
+        """Raises CommandError: then either this or the previous state is stored."""
+        self._stored.save(state)
 
     # -- steps
 
@@ -356,9 +366,30 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
 
     def _accepted(self, state: StateT) -> StateT:
         before, self._state = self._state, state
-        self._guard.value('announcements', lambda: self._on_change(before, state), None)
+        self._guard.value('announcements', lambda: self._announce(before, state), None)
         self._unrecorded = self._unrecorded or state.ended
         return state
+
+    # -- announcing
+
+    def _announce(self, before: Optional[StateT], after: StateT) -> None:
+        """Announce a transition, once per manager.
+
+        ``before`` is the previously stored state, possibly of an earlier operation.
+        """
+        for line in self._texts.lines(before, after):
+            text = f'{self.KIND} {after.operation_id}: {clip(line.text)}'
+            self._announcements.log(text, line.warning)
+        known = before is not None and before.operation_id == after.operation_id and before.ended
+        if not (known and after.ended):
+            self._show_progress(after)
+
+    def _show_progress(self, state: StateT) -> None:
+        event_id = f'rocksdb_tuner-{state.operation_id}'
+        if state.ended:
+            self._announcements.end_progress(event_id, self._texts.failure(state))
+        else:
+            self._announcements.show_progress(event_id, *self._texts.progress(state))
 
 
 AnyOperation = OperationDriver[Any, Any, Any]

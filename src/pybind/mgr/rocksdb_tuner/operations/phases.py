@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Callable, Generic, Optional, Protocol, TypeVar
+from typing import Any, Callable, Generic, Optional, Protocol, TypeVar, cast
 
 
 class Phase(str, Enum):
@@ -71,6 +71,18 @@ class OperationState(Protocol):
         """Unique among all operations of the module."""
 
     @property
+    def request(self) -> Any:
+        """What an operator asked for, and who."""
+
+    @property
+    def updated_s(self) -> float:
+        """Time of the last change, for display."""
+
+    @property
+    def paused_by(self) -> Optional[str]:
+        """Who paused it."""
+
+    @property
     def paused_reason(self) -> Optional[str]:
         """Why it waits; None while it does not."""
 
@@ -81,6 +93,26 @@ class OperationState(Protocol):
 
 StateT = TypeVar('StateT', bound=OperationState)
 ActionT = TypeVar('ActionT')
+
+
+def changed(state: StateT, **fields: object) -> StateT:
+    return cast('StateT', replace(cast('Any', state), **fields))
+
+
+def paused(state: StateT, actor: str, now_s: float) -> StateT:
+    """Start nothing until `resumed`."""
+    return changed(state, paused_by=actor, paused_reason=paused_text(actor), updated_s=now_s)
+
+
+def resumed(state: StateT, now_s: float, **fields: object) -> StateT:
+    return changed(state, paused_by=None, paused_reason=None, updated_s=now_s, **fields)
+
+
+def stamped(old: StateT, new: StateT, now_s: float, *, held: bool) -> StateT:
+    """The next state with its time; a pause that has ``held`` it is what it waits for."""
+    if new.paused_by is not None and held:
+        new = changed(new, paused_reason=paused_text(new.paused_by))
+    return new if new == old else changed(new, updated_s=now_s)
 
 
 @dataclass(frozen=True)

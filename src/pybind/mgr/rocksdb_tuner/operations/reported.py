@@ -10,12 +10,10 @@ How long a condition has lasted, as seen by one manager.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping
-from typing import Generic, Optional, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Optional
 
 from ..mgr.protocols import ReportReader
-
-KeyT = TypeVar('KeyT', bound=Hashable)
 
 #: Longest interval between two updates that counts: beyond it, the manager waited for a quorum, or
 #: a clock was set.
@@ -39,32 +37,6 @@ class Stopwatch:
         self._key = key
         self._updated_s = now_s
         return self._elapsed_s
-
-
-class RecentChanges(Generic[KeyT]):
-    """Time since each of many values last changed, as seen by one manager."""
-
-    def __init__(self) -> None:
-        self._clock = Stopwatch()
-        self._now_s = 0.0
-        self._seen: dict[KeyT, object] = {}
-        self._changed_s: dict[KeyT, float] = {}
-
-    def update(self, seen: Optional[Mapping[KeyT, object]], now_s: float) -> None:
-        """``seen`` None: the same as before. A value that appears has not changed."""
-        self._now_s = self._clock.update(None, now_s)
-        if seen is None:
-            return
-        for key, value in seen.items():
-            if self._seen.get(key, value) != value:
-                self._changed_s[key] = self._now_s
-        self._seen.update(seen)
-
-    def within(self, period_s: float) -> frozenset[KeyT]:
-        """The keys whose value changed less than ``period_s`` ago."""
-        return frozenset(
-            key for key, at_s in self._changed_s.items() if self._now_s - at_s < period_s
-        )
 
 
 #: Until OSDs have a new OSD map, and until the manager shows what they reported (mgr_tick_period).

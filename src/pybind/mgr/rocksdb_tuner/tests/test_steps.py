@@ -59,7 +59,7 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     ),
     'announcing': (
         'announcements',
-        lambda w: setattr(w.tuner.operations.driver, '_on_change', broken),
+        lambda w: setattr(w.tuner.operations.driver, '_announce', broken),
     ),
     'statistics': (
         'statistics',

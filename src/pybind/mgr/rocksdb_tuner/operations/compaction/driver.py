@@ -190,12 +190,6 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self._in_step, self._away = Stopwatch(), {}
         return state
 
-    def _named(self, state: CampaignState, actor: str) -> CampaignState:
-        return replace(state, request=replace(state.request, actor=actor))
-
-    def _paused(self, state: CampaignState, actor: str, now_s: float) -> CampaignState:
-        return records.paused(state, actor, now_s)
-
     def _waits_for_operator(self, state: CampaignState) -> bool:
         return state.paused_reason is not None
 
@@ -230,9 +224,6 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         step = machine.step(state, seen, now_s)
         self.waits_for = step.waits_for
         return step
-
-    def _is_suppressed(self, *_: object) -> bool:
-        return True
 
     def _act(self, state: CampaignState, action: Compact, now_s: float) -> bool:  # noqa: ARG002
         info = self._cluster.cluster_map().by_id.get(action.osd_id)
@@ -299,19 +290,6 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         }
         self._away = {n: self._away.get(n, Stopwatch()) for n in away}
         return {n: since.update(away[n], self._steady_s) for n, since in self._away.items()}
-
-    # -- storing
-
-    def _load(self) -> None:
-        # Paused: after a failed load, operators do not expect it to resume on its own.
-        self._state = self._quarantine.read(
-            self._stored,
-            lambda s: s if s.ended else records.paused(s, 'the module', s.updated_s),
-        )
-        self._unrecorded = self._state is not None and self._state.ended
-
-    def _store(self, state: CampaignState) -> None:
-        self._stored.save(state)
 
     def _conclude(self, state: CampaignState) -> None:
         self._on_end(state)

@@ -27,7 +27,7 @@ from ...units import format_duration
 from .. import phases
 from ..announce import ACTION_AFTER_S, gate_stays_closed, with_remedy
 from ..gates import NOT_ALLOWED, Away, ClusterView, absent, closed_gate, why_away
-from ..phases import OBSERVES_FIRST, Phase, clip, paused_text
+from ..phases import OBSERVES_FIRST, Phase, clip
 from .records import CampaignState, CompactionStep, OsdCompaction, concluded, skipped, with_osd
 
 #: No release reports the compaction counters to the manager, so they are queried. A Pacific OSD
@@ -136,10 +136,7 @@ def step(state: CampaignState, view: View, now_s: float) -> Step:
     if state.ended:
         return Step(state)
     result = _next(replace(state, paused_reason=None), view)
-    after = result.state
-    if after.paused_by is not None:
-        after = replace(after, paused_reason=paused_text(after.paused_by))
-    return replace(result, state=after if after == state else replace(after, updated_s=now_s))
+    return replace(result, state=phases.stamped(state, result.state, now_s, held=True))
 
 
 def startable(state: CampaignState) -> Optional[int]:

@@ -9,7 +9,8 @@ from typing import Annotated, Optional
 from ...judge.records import Predicted
 from ...mgr.records import FailureDomain, Place
 from ...notes import Amount, AsTime, Count, InPlace, Named, OsdId
-from ..phases import FINAL_PHASES, Outcome, Phase, clip, paused_text
+from .. import phases
+from ..phases import FINAL_PHASES, Outcome, Phase, clip
 
 
 class CompactionStep(str, Enum):
@@ -185,21 +186,14 @@ def concluded(state: CampaignState) -> CampaignState:
     )
 
 
-def paused(state: CampaignState, actor: str, now_s: float) -> CampaignState:
-    """Start no further OSD until `resumed`."""
-    return replace(state, paused_by=actor, paused_reason=paused_text(actor), updated_s=now_s)
-
-
 def resumed(state: CampaignState, now_s: float) -> CampaignState:
     """Continue; between two OSDs, the current client latency becomes the baseline."""
-    free = replace(state, paused_by=None, paused_reason=None, updated_s=now_s)
     if state.in_flight is not None:
-        return free
-    return replace(free, stage=Phase.PREFLIGHT, baseline_ms=None)
+        return phases.resumed(state, now_s)
+    return phases.resumed(state, now_s, stage=Phase.PREFLIGHT, baseline_ms=None)
 
 
 def aborted(state: CampaignState, actor: str, now_s: float) -> CampaignState:
     """Start no further OSD; a running compaction is monitored until it ends."""
-    free = replace(state, paused_by=None, paused_reason=None, updated_s=now_s)
-    ending = replace(free, ending=f'aborted by {actor}')
+    ending = phases.resumed(state, now_s, ending=f'aborted by {actor}')
     return concluded(ending) if ending.in_flight is None else ending

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Iterable, Mapping
-from copy import copy
 from dataclasses import replace
 from typing import Callable, Optional
 
@@ -24,11 +23,11 @@ from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..phases import OperationRefused, Step
 from ..rollout import machine as leg_machine
 from ..rollout.admission import planned
-from ..rollout.driver import Driver, Outstanding
-from ..rollout.observer import Observer, ProcessWatch
+from ..rollout.driver import Driver
+from ..rollout.observer import ProcessWatch
 from ..rollout.osd_step import must_not_wait
 from ..rollout.recording import NOT_SOAKING
-from ..rollout.records import OsdProgress
+from ..rollout.records import AskedRestart, OsdProgress
 from ..rollout.rules import Needs, suppressed_in_mode_off
 from .announce import TEXTS, why_failed
 from .machine import (
@@ -74,7 +73,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         super().__init__(announcements, TEXTS, changes_allowed, guard)
         self._rollouts = rollouts
         self._cluster = rollouts.cluster
-        self._observer = Observer(self._cluster)
+        self._observer = rollouts.observer
         self._quarantine, self._stored = Quarantine(store), stored_experiment(store)
         self._measuring = Measuring(store, self._quarantine)
         self._on_end = on_end
@@ -95,7 +94,9 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             self._measuring.begin(experiment_id)
         except CommandError as error:
             raise cannot_be_stored(error) from error
-        return self._save_requested(self._with_outstanding(state))
+        # A restart requested by an earlier operation may still be outstanding.
+        asked = self._rollouts.outstanding or self.outstanding
+        return self._save_requested(replace(state, asked=asked))
 
     def _planned(
         self, experiment_id: str, plan: ExperimentPlan, actor: str, now_s: float, *, adopt: bool
@@ -171,7 +172,6 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         if self._state is None:
             return
         time = self._rollouts.time
-        self._observer.requested.track(self._last.asked, time.now_s)
         if not self._last.ended:
             time.keep_periodically()
         self._allowed = self._rollouts.allowed
@@ -195,7 +195,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     @property
     def _machine(self) -> ExperimentMachine:
-        return ExperimentMachine(replace(self._rollouts.machine, operation=self.KIND))
+        return ExperimentMachine(self._rollouts.machine)
 
     def _observe(self, state: ExperimentState) -> View:
         found = self._guard.value(
@@ -277,31 +277,16 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
     # -- storing
 
     def _load(self) -> None:
-        # Paused: after a failed load, operators do not expect it to resume on its own.
-        self._state = self._quarantine.read(
-            self._stored, lambda s: s if s.ended else paused(s, 'the module', s.updated_s)
-        )
+        super()._load()
         if any(f'"{CURRENT}"' in text for text in self._quarantine.problems()):
             self._problem = _LOST
-        if self._state is not None:
-            self._unrecorded = self._state.ended and not self._state.recorded
-
-    def _store(self, state: ExperimentState) -> None:
-        self._stored.save(state)
+        self._unrecorded = self._unrecorded and not self._last.recorded
 
     def _conclude(self, state: ExperimentState) -> None:
         self._on_end(state)
         self._save(replace(state, recorded=True))
 
     @property
-    def outstanding(self) -> Optional[Outstanding]:
-        asked = None if self._state is None else self._state.asked
-        return None if asked is None else (asked, self._observer.requested)
-
-    def _with_outstanding(self, state: ExperimentState) -> ExperimentState:
-        """A restart requested by an earlier operation may still be outstanding."""
-        if self._rollouts.outstanding is not None:
-            asked, requested = self._rollouts.outstanding
-            self._observer.requested = copy(requested)
-            return replace(state, asked=asked)
-        return state if self._state is None else replace(state, asked=self._state.asked)
+    def outstanding(self) -> Optional[AskedRestart]:
+        """The last restart that was requested, while it may still happen."""
+        return None if self._state is None else self._state.asked

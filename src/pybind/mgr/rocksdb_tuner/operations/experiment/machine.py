@@ -19,6 +19,7 @@ from ...mgr.records import ClusterMap
 from ...plan.commands import Action
 from ...plan.entries import own
 from ...plan.records import overruled
+from .. import phases
 from ..gates import NOT_ALLOWED, Away, absent, placement_groups, upgrading, why_away
 from ..phases import OBSERVES_FIRST, Outcome, Step, clip, paused_text
 from ..rollout import machine as of_rollouts
@@ -363,7 +364,7 @@ def waits_for_operator(state: ExperimentState) -> bool:
 def resumed(state: ExperimentState, now_s: float) -> ExperimentState:
     """End a pause, and retry failed attempts."""
     leg = None if state.leg is None else of_rollouts.resumed(state.leg, now_s)
-    return replace(state, leg=leg, paused_by=None, paused_reason=None, updated_s=now_s)
+    return phases.resumed(state, now_s, leg=leg)
 
 
 def aborted(
@@ -394,7 +395,7 @@ def aborted(
     if not state.off:
         return finished(stopping, now_s)
     leg = None if leg is None else replace(leg, paused_by=None, paused_reason=None)
-    return replace(stopping, leg=leg, paused_by=None, paused_reason=None, updated_s=now_s)
+    return phases.resumed(stopping, now_s, leg=leg)
 
 
 def action_failed(

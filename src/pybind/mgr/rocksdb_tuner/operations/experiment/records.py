@@ -20,7 +20,8 @@ from ...judge.arms import Arm, Conclusion
 from ...notes import AsTime, InPlace, Named
 from ...plan.entries import own
 from ...plan.experiment_design import ExperimentPlan
-from ..phases import Outcome, Phase, clip, paused_text
+from .. import phases
+from ..phases import Outcome, Phase, clip
 from ..rollout.records import (
     UNCHANGED,
     AskedRestart,
@@ -279,6 +280,4 @@ def finished(state: ExperimentState, now_s: float, leftovers: str = '') -> Exper
 
 
 def stamped(old: ExperimentState, new: ExperimentState, now_s: float) -> ExperimentState:
-    if new.paused_by is not None and not new.ended and new.leg is None:
-        new = replace(new, paused_reason=paused_text(new.paused_by))
-    return new if new == old else replace(new, updated_s=now_s)
+    return phases.stamped(old, new, now_s, held=not new.ended and new.leg is None)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import copy
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Optional
 
 from ...judge.records import SoakPlan
@@ -21,12 +19,11 @@ from ...plan.records import ChangeRequest
 from ..driver import Guard, OperationDriver
 from ..history import HistoryRecord
 from ..phases import OperationRefused, Outcome, Permission, Phase
-from ..phases import Step as BaseStep
 from . import announce, machine
 from .admission import planned
 from .announce import why_failed
 from .machine import Machine
-from .observer import Cluster, Observer, RequestedRestart, TargetCluster
+from .observer import Cluster, Observer, TargetCluster
 from .osd_step import must_not_wait
 from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState, others_changed
@@ -41,14 +38,11 @@ _LOST = (
     'config store; the next "ceph rocksdb-tuner apply" clears this'
 )
 
-#: The last restart that was requested, while it may still happen, and what is known of it.
-Outstanding = tuple[AskedRestart, RequestedRestart]
-
 
 class Driver(OperationDriver[RolloutState, Observation, Action]):
     """Runs one rollout at a time.
 
-    Operations that change OSDs by rollouts of their own share cluster, time and machine.
+    Operations that change OSDs by rollouts of their own share cluster, observer, time and machine.
     """
 
     KIND = 'rollout'
@@ -66,9 +60,10 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         super().__init__(cluster, announce.TEXTS, changes_allowed, guard)
         self.cluster = Cluster(cluster, why_unstartable)
         self._storage = RolloutStorage(store)
+        self._quarantine, self._stored = self._storage.quarantine, self._storage.current
         self.time = PersistentClock(self._storage)
         self.machine = Machine(same_meaning, limits or Limits())
-        self._observer = Observer(self.cluster)
+        self.observer = Observer(self.cluster)
         self._recording = Recording(self._storage)
 
     @property
@@ -77,9 +72,9 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         return replace(self._allowed, may_act=self._allowed.may_act and self._changes_allowed())
 
     @property
-    def outstanding(self) -> Optional[Outstanding]:
-        asked = None if self._state is None else self._state.asked
-        return None if asked is None else (asked, self._observer.requested)
+    def outstanding(self) -> Optional[AskedRestart]:
+        """The last restart that was requested, while it may still happen."""
+        return None if self._state is None else self._state.asked
 
     def set_limits(self, limits: Limits) -> None:
         self.machine = replace(self.machine, limits=limits)
@@ -91,23 +86,16 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         """
         self.load()
         steady_s = self.time.update(monotonic_s)
-        self._observer.requested.track(None if self._state is None else self._state.asked, steady_s)
+        self.observer.requested.track(steady_s)
         limit_reason = self.time.limit_reason(allowed.restarts_per_day, now_s)
         self._allowed = replace(
             allowed,
             outside_window=allowed.outside_window or limit_reason,
             watched_s=self._watched.update(None, steady_s),
         )
-        self.time.keep(self._last_ended())
+        self.time.keep()
         if self._state is not None:
             self._advance(now_s, steady_s)
-
-    def _last_ended(self) -> Iterator[str]:
-        """The last operations that ended; the archive may lack the end of a rollout."""
-        if self._state is not None and self._state.ended:
-            yield self._state.rollout_id
-        ended = (r for r in reversed(self._storage.records) if r.outcome is not Outcome.WAITING)
-        yield from (record.rollout_id for record in islice(ended, 1))
 
     def observed(
         self,
@@ -130,14 +118,12 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self._recording.compare_clocks(self._now_s, self.time.now_s)
         measured = self._recording.found
         found = self._guard.value('judging', lambda: measured(state, self._now_s), NOT_SOAKING)
-        return self._observer.observe(state, self.machine, found, self.allowed, self.time.now_s)
+        return self.observer.observe(state, self.machine, found, self.allowed, self.time.now_s)
 
     def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
         return self.machine.step(state, seen, now_s)
 
-    def _must_not_wait(
-        self, state: RolloutState, step: BaseStep[RolloutState, Action], seen: Observation
-    ) -> bool:
+    def _must_not_wait(self, state: RolloutState, step: Step, seen: Observation) -> bool:
         return must_not_wait(state, step.state, step.actions, seen)
 
     def _before_acting(self, action: Action) -> None:
@@ -150,7 +136,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
         if isinstance(action, RestartOsd):
-            self._observer.requested.send(state)
+            self.observer.requested.send(state)
         error = self.cluster.execute(action, state.request.option)
         if error is None:
             return True
@@ -164,22 +150,19 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     # -- storing
 
     def _load(self) -> None:
-        # Paused: after a failed load, operators do not expect it to resume on its own.
-        self._state = self._storage.load_current(
-            lambda s: machine.paused(s, 'the module', s.updated_s)
-        )
+        super()._load()
         self.time.load()
         self._storage.load_history(self._state)
-        if self._state is not None and self._state.ended:
-            self._unrecorded = not self._storage.holds(self._state)
+        ended = [r.rollout_id for r in self.history if r.outcome is not Outcome.WAITING]
+        if self.time.ended_id is None and ended:
+            # Its time is lost: count from now.
+            self.time.ended_now(ended[-1])
 
     def _store(self, state: RolloutState) -> None:
-        self._storage.save_current(state)
-
-    def _accepted(self, state: RolloutState) -> RolloutState:
-        if state.ended and (self._state is None or not self._state.ended):
+        if state.ended and self.under_way:
+            # First: a manager that takes over in between ends it again.
             self.time.ended_now(state.rollout_id)
-        return super()._accepted(state)
+        super()._store(state)
 
     def _conclude(self, state: RolloutState) -> None:
         log.info('rollout %s: %s %s', state.rollout_id, state.stage.value, state.failure or '')
@@ -215,7 +198,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         request: ChangeRequest,
         now_s: float,
         soak: Optional[SoakPlan] = None,
-        elsewhere: Optional[Outstanding] = None,
+        elsewhere: Optional[AskedRestart] = None,
     ) -> RolloutState:
         """Start a rollout; raises OperationRefused.
 
@@ -244,7 +227,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         actor: str,
         now_s: float,
         before: Callable[[], None] = lambda: None,
-        elsewhere: Optional[Outstanding] = None,
+        elsewhere: Optional[AskedRestart] = None,
     ) -> RolloutState:
         """Roll back a rollout (None: the last one); raises OperationRefused.
 
@@ -270,14 +253,9 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         before()
         return self._start(rolled_back(state, actor, now_s), elsewhere)
 
-    def _start(self, state: RolloutState, elsewhere: Optional[Outstanding]) -> RolloutState:
+    def _start(self, state: RolloutState, elsewhere: Optional[AskedRestart]) -> RolloutState:
         # A restart requested by an earlier operation may still be outstanding.
-        if self._state is not None:
-            state = replace(state, asked=self._state.asked)
-        if state.asked is None and elsewhere is not None:
-            asked, requested = elsewhere
-            state = replace(state, asked=asked)
-            self._observer.requested = copy(requested)
+        state = replace(state, asked=self.outstanding or elsewhere)
         self._begin(state)
         try:
             self._storage.keep(record_of(state))
@@ -305,9 +283,6 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         named = self._save(self._named(state, actor))
         self._storage.keep(record_of(named))
 
-    def _named(self, state: RolloutState, actor: str) -> RolloutState:
-        return replace(state, request=replace(state.request, actor=actor))
-
     def next_number(self) -> str:
         """A new number for a change that is not a rollout."""
         self.load()
@@ -315,10 +290,9 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     def add_record(self, record: HistoryRecord) -> None:
         """Record the end of an operation that was not a rollout; raises CommandError."""
-        known = record in self._storage.records
-        self._storage.keep(record)
-        if not known:
+        if record not in self._storage.records:
             self.time.ended_now(record.rollout_id)
+        self._storage.keep(record)
 
     def acknowledge(self) -> bool:
         """Acknowledge a failed rollout; False if there is none. Raises OperationRefused."""
@@ -328,13 +302,17 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self._save_requested(replace(self._state, acknowledged=True))
         return True
 
-    def _paused(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
+    def pause(self, actor: str, now_s: float) -> RolloutState:
+        state = self._running()
         osd = state.in_flight
         follows = others_changed(state, None if osd is None else osd.osd_id)
         if state.direction is Direction.RECOVER and not follows:
             raise OperationRefused(
                 errno.EBUSY, 'an OSD is being restored; that cannot be interrupted'
             )
+        return super().pause(actor, now_s)
+
+    def _paused(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
         return machine.paused(state, actor, now_s)
 
     def _waits_for_operator(self, state: RolloutState) -> bool:

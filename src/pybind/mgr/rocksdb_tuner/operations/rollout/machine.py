@@ -18,8 +18,9 @@ from typing import Optional
 from ...plan.commands import Action, RestartOsd, SetEntry
 from ...plan.entries import own
 from ...plan.records import overruled, target
+from .. import phases
 from ..gates import Away, absent, absent_of, why_away, without_samples
-from ..phases import OBSERVES_FIRST, OperationRefused, Outcome, Phase, clip, paused_text
+from ..phases import OBSERVES_FIRST, OperationRefused, Outcome, Phase, clip
 from .admission import identity_mismatch, left_behind, start_leaving
 from .collapse import collapse
 from .osd_step import drive, start_recovery, unsafe, why_restart_outstanding
@@ -268,9 +269,9 @@ def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
 
     The restore of a failed OSD is completed first: the pause holds everything after it.
     """
-    recovering = state.direction is Direction.RECOVER
-    reason = state.paused_reason if recovering else paused_text(actor)
-    return replace(state, paused_by=actor, paused_reason=reason, updated_s=now_s)
+    if state.direction is Direction.RECOVER:
+        return replace(state, paused_by=actor, updated_s=now_s)
+    return phases.paused(state, actor, now_s)
 
 
 def waits_for_operator(state: RolloutState) -> bool:
@@ -290,7 +291,7 @@ def resumed(state: RolloutState, now_s: float) -> RolloutState:
     osd = _restart_attempts_exhausted(state)
     if osd is not None:
         state = with_osd(state, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0))
-    return replace(state, paused_by=None, paused_reason=None, errors=0, updated_s=now_s)
+    return phases.resumed(state, now_s, errors=0)
 
 
 def aborted(
@@ -320,7 +321,7 @@ def aborted(
     ending = Ending(Outcome.ABORTED, reason)
     if osd is None:
         return describe_leftovers(stamped(state, ended(state, ending), now_s), entries)
-    return replace(state, ending=ending, paused_by=None, paused_reason=None, updated_s=now_s)
+    return phases.resumed(state, now_s, ending=ending)
 
 
 def refuse_while_deadly(

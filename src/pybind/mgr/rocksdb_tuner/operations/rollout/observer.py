@@ -30,7 +30,7 @@ from ...plan.records import ANNEX, OPTION, ChangeRequest
 from ..driver import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..gates import absent_of
 from ..phases import OperationRefused, Permission
-from ..reported import RecentChanges, ReportedSince, Stopwatch
+from ..reported import ReportedSince, Stopwatch
 from .machine import Machine, wait_key
 from .recording import SoakProgress
 from .records import (
@@ -50,21 +50,25 @@ REFRESH_S = 60.0
 
 
 class RequestedRestart:
-    """What this manager knows of the requested restart, which may happen at any time."""
+    """What this manager knows of the requested restart, which may happen at any time.
+
+    It may even happen after the operation ended, so operations share this.
+    """
 
     def __init__(self) -> None:
         #: The rollout and OSD that this manager last requested one for, and the request.
         self._sent: tuple[Optional[str], Optional[AskedRestart]] = (None, None)
         #: The last request that the orchestrator showed as scheduled.
         self._scheduled: Optional[AskedRestart] = None
-        #: How long this manager has known of the request.
+        #: The last one that an operation waited for, and how long this manager has known it.
+        self._request: Optional[AskedRestart] = None
         self._known = Stopwatch()
 
     def send(self, state: RolloutState) -> None:
         """Note that it is being requested."""
         # Reset even if the new request equals the previous one.
         self._sent, self._scheduled = (state.rollout_id, state.asked), None
-        self._known = Stopwatch()
+        self._request, self._known = state.asked, Stopwatch()
 
     def is_of(self, state: RolloutState) -> bool:
         """Whether this manager requested the last restart of the OSD in flight."""
@@ -73,9 +77,9 @@ class RequestedRestart:
             return False
         return (rollout_id, sent.osd_id) == (state.rollout_id, osd.osd_id)
 
-    def track(self, request: Optional[AskedRestart], steady_s: float) -> float:
-        """How long it is known: also measured after the end, since it may happen even then."""
-        return self._known.update(request, steady_s)
+    def track(self, steady_s: float) -> float:
+        """How long it is known."""
+        return self._known.update(self._request, steady_s)
 
     def is_settled(
         self,
@@ -88,12 +92,13 @@ class RequestedRestart:
 
         Without orchestrator reports a request counts as settled after ``most_s``.
         """
+        self._request = request
         if daemon is not None and daemon.scheduled:
             self._scheduled = request
         if daemon is not None and daemon.paused:
             # The full time applies again once the orchestrator is resumed.
             self._known = Stopwatch()
-        known_s = self.track(request, steady_s)
+        known_s = self.track(steady_s)
         if daemon is not None:
             if set(daemon.executed) - set(request.executed):
                 return True
@@ -139,6 +144,32 @@ class Liveness:
         if self._seen is None or self._seen[0] != daemon.started:
             self._seen = daemon.started, daemon.refreshed
         return True if self._seen[1] != daemon.refreshed else None
+
+
+class RecentChanges:
+    """Time since each of many values last changed, as seen by one manager."""
+
+    def __init__(self) -> None:
+        self._clock = Stopwatch()
+        self._now_s = 0.0
+        self._seen: dict[int, object] = {}
+        self._changed_s: dict[int, float] = {}
+
+    def update(self, seen: Optional[Mapping[int, object]], now_s: float) -> None:
+        """``seen`` None: the same as before. A value that appears has not changed."""
+        self._now_s = self._clock.update(None, now_s)
+        if seen is None:
+            return
+        for key, value in seen.items():
+            if self._seen.get(key, value) != value:
+                self._changed_s[key] = self._now_s
+        self._seen.update(seen)
+
+    def within(self, period_s: float) -> frozenset[int]:
+        """The keys whose value changed less than ``period_s`` ago."""
+        return frozenset(
+            key for key, at_s in self._changed_s.items() if self._now_s - at_s < period_s
+        )
 
 
 class TargetCluster(
@@ -228,7 +259,7 @@ class Observer:
         #: Processes of all OSDs, and the OSDs that they were read from.
         self._processes: Mapping[int, tuple[bool, bool, Optional[int], Optional[int]]] = {}
         self._osds: Optional[tuple[OsdInfo, ...]] = None
-        self._moves: RecentChanges[int] = RecentChanges()
+        self._moves = RecentChanges()
         self._soaking = Stopwatch()
         self.requested = RequestedRestart()
 
@@ -290,7 +321,7 @@ class Observer:
             ok_to_stop=ok_to_stop(reader, needs.ok_to_stop),
             versions=daemon_versions(reader) if gated else None,
             upgrade=orchestrated_upgrade(reader) if gated else None,
-            orchestrator_reason=reader.unavailable_reason() if needs.orchestrator else None,
+            orchestrator_reason=reader.unavailable_reason(osd_id) if needs.orchestrator else None,
             may_act=allowed.may_act,
             schedule_reason=allowed.outside_window,
             no_reports_reason=allowed.no_reports_reason

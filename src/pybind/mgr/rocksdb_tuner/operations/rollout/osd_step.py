@@ -259,7 +259,7 @@ def _ask(
         if away is not None and long:
             # If it ever starts, it starts with its restored entry.
             return Step(left_behind(state, osd, why_away(n, away)))
-        state = waiting(state, manual_restart(n, info, manual, rules.operation))
+        state = waiting(state, manual_restart(n, info, manual))
     errors = state.errors if error is None else 0
     if impossible is not None or (errors and seen.waited_s < rules.limits.retry_s):
         return Step(state)
@@ -306,15 +306,13 @@ def _starting_text(rules: Rules, osd_id: int, seen: Observation, down_s: float) 
     )
 
 
-def manual_restart(
-    osd_id: int, info: Optional[OsdInfo], reason: str, operation: str = 'rollout'
-) -> str:
+def manual_restart(osd_id: int, info: Optional[OsdInfo], reason: str) -> str:
     """Ask the operator for a manual restart."""
     verb = 'start' if info is not None and not info.up else 'restart'
     daemon = None if info is None else info.daemon
     host = manual_host(daemon)
     command = f'"{manual_command(osd_id, daemon, verb)}"' + (f' on {host}' if host else '')
-    return f'{verb} osd.{osd_id} next: {command}; the {operation} continues after that ({reason})'
+    return f'{verb} osd.{osd_id} next: {command}; the operation continues after that ({reason})'
 
 
 # -- what it runs

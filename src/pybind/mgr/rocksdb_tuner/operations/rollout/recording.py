@@ -141,6 +141,16 @@ class Recorder:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self._blocks = Blocks()
+        #: What the last verdict was found by, and the verdict.
+        self._judged: tuple[object, Optional[Judgement]] = (None, None)
+
+    def judgement(self, state: RolloutState) -> Optional[Judgement]:
+        """None: no verdict yet. Found once for each block."""
+        known = self.evidence
+        of = known.after, known.changed, known.controls
+        if known.after and self._judged[0] != of:
+            self._judged = of, _judged(state, known)
+        return self._judged[1] if known.after else None
 
     def _kept(self, part: Part) -> tuple[Block, ...]:
         return self.evidence.before if part is Part.BEFORE else self.evidence.after
@@ -207,8 +217,6 @@ class Recording:
         self._storage = storage
         self._rollout_id: Optional[str] = None
         self._recorders: dict[int, Recorder] = {}
-        #: The verdict on the batch in view.
-        self._judgement: Optional[Judgement] = None
         #: Whether there are blocks that are not stored.
         self._unsaved = False
         #: The wall clock and the persistent one, when they were last compared.
@@ -229,7 +237,7 @@ class Recording:
         return SoakProgress(
             before_s=recorder.measured_s(Part.BEFORE, least_soak_s(soak)),
             after_s=recorder.measured_s(Part.AFTER, soak.most_s),
-            judgement=self._judgement if recorder.evidence.after else None,
+            judgement=recorder.judgement(state),
         )
 
     def add(
@@ -257,10 +265,7 @@ class Recording:
         events = slow_events(sorted(osds)) if osds else {}
         for recorder, now in measured_now:
             samples = {n: newest(n) for n in recorder.evidence.osds}
-            completed = recorder.add(now, samples, now_s, events, reports)
-            self._unsaved = self._unsaved or completed
-            if completed and now is Part.AFTER:
-                self._judgement = _judged(state, recorder.evidence)
+            self._unsaved |= recorder.add(now, samples, now_s, events, reports)
         # A baseline that is measured while the schedule holds the rollout is stored once it is
         # used: it may take days, and another manager measures its own.
         if part is not Part.BEFORE or state.phase is not Phase.WAITING:
@@ -286,7 +291,7 @@ class Recording:
     def _in_view(self, state: RolloutState, now_s: float) -> Recorder:
         """The recorder of the batch in view, without what no longer counts."""
         if self._rollout_id != state.rollout_id:
-            self._rollout_id, self._judgement = state.rollout_id, None
+            self._rollout_id = state.rollout_id
             self._recorders = {
                 evidence.batch: Recorder(evidence)
                 for evidence in self._storage.load_evidence()
@@ -295,7 +300,6 @@ class Recording:
         batch = batch_in_view(state)
         for number in [number for number in self._recorders if number < batch.number]:
             del self._recorders[number]
-            self._judgement = None
         recorder = self._recorder_of(state, batch)
         known = recorder.evidence
         forward = state.direction is Direction.FORWARD and not state.ended
@@ -306,10 +310,6 @@ class Recording:
             most_age_s = baseline_most_age_s(batch.soak, spacing_s(known.before))
             known = replace(known, before=fresh(known.before, now_s, most_age_s))
         recorder.evidence = known
-        if not known.after:
-            self._judgement = None
-        elif self._judgement is None:
-            self._judgement = _judged(state, known)
         return recorder
 
     def _recorder_of(self, state: RolloutState, batch: PlannedBatch) -> Recorder:

@@ -15,7 +15,8 @@ from ...notes import AsTime, Count, InPlace, Named, OsdId
 from ...plan.batches import PlannedBatch, count, planned_batch, planned_batches
 from ...plan.records import ChangeRequest, end_value
 from ...store.codec import NOT_STORED
-from ..phases import FINAL_PHASES, Outcome, Phase, clip, paused_text
+from .. import phases
+from ..phases import FINAL_PHASES, Outcome, Phase, clip
 
 
 class Direction(str, Enum):
@@ -250,20 +251,21 @@ class RolloutState:
 def wrong_request(request: ChangeRequest) -> Iterator[str]:
     """Contradictions within a request, which each of its fields does not show."""
     ids, batches = request.order, request.batches
-    if not ids or len(set(ids)) != len(ids):
-        yield '"request.order" is empty or names an OSD twice'
-    if sorted(osd_id for osd_id, _ in request.targets) != sorted(ids):
-        yield '"request.targets" does not match "request.order"'
-    if batches and (() in batches or tuple(chain.from_iterable(batches)) != ids):
-        yield '"request.batches" does not match "request.order"'
-    if batches and len(batches[0]) != 1:
-        yield '"request.batches" has more than the canary first'
-    if request.domains and len(request.domains) != len(batches):
-        yield '"request.domains" does not match "request.batches"'
-    if not set(ids[1:]) >= set(request.controls):
-        yield '"request.controls" names the canary, or an OSD outside the request'
-    if len(request.final_by_who) != len(request.final_entries):
-        yield '"request.final_entries" names an entry twice'
+    scattered = () in batches or tuple(chain.from_iterable(batches)) != ids
+    wrong = {
+        '"request.order" is empty or names an OSD twice': not ids or len(set(ids)) != len(ids),
+        '"request.targets" does not match "request.order"': sorted(n for n, _ in request.targets)
+        != sorted(ids),
+        '"request.batches" does not match "request.order"': bool(batches) and scattered,
+        '"request.batches" has more than the canary first': any(len(b) > 1 for b in batches[:1]),
+        '"request.domains" does not match "request.batches"': bool(request.domains)
+        and len(request.domains) != len(batches),
+        '"request.controls" names the canary, or an OSD outside the request': not set(ids[1:])
+        >= set(request.controls),
+        '"request.final_entries" names an entry twice': len(request.final_by_who)
+        != len(request.final_entries),
+    }
+    yield from (text for text, is_wrong in wrong.items() if is_wrong)
     for osd_id, value in request.targets:
         if end_value(request, osd_id) not in {None, value}:
             yield f'"request.final_entries" has another value for osd.{osd_id} than its target'
@@ -318,9 +320,8 @@ def finished(state: RolloutState, stage: Phase, outcome: Outcome) -> RolloutStat
 
 def stamped(old: RolloutState, new: RolloutState, now_s: float) -> RolloutState:
     # The recovery of an OSD continues in spite of a pause, with its own reason to wait.
-    if new.paused_by is not None and not new.ended and new.direction is not Direction.RECOVER:
-        new = replace(new, paused_reason=paused_text(new.paused_by))
-    return new if new == old else replace(new, updated_s=now_s)
+    held = not new.ended and new.direction is not Direction.RECOVER
+    return phases.stamped(old, new, now_s, held=held)
 
 
 def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:

@@ -113,8 +113,8 @@ class Limits:
     flaps: int = 2
 
 
-class Step(phases.Step[RolloutState, Action]):
-    """The next state of a rollout, and at most one action."""
+#: The next state of a rollout, and at most one action.
+Step = phases.Step[RolloutState, Action]
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,6 @@ class Rules:
 
     same_meaning: Callable[[str, str], bool]
     limits: Limits = field(default_factory=Limits)
-    #: What continues after an OSD was restarted manually.
-    operation: str = 'rollout'
 
 
 def why_held(state: RolloutState, seen: Observation) -> Optional[str]:

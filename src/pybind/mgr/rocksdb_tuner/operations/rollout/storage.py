@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import errno
 import logging
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Callable, Optional
+from typing import Optional
 
 from ...judge.evidence import Block, Evidence, Measured
 from ...judge.verdict import in_words
@@ -45,23 +44,22 @@ _LONG_AGO_S = 32 * DAY_S
 
 
 def contradictions(state: RolloutState) -> Iterator[str]:
-    yield from wrong_request(state.request)
-    ids = state.request.order
-    if sorted(osd.osd_id for osd in state.before.osds) != sorted(ids):
-        yield '"before.osds" does not match "request.order"'
-    if tuple(osd.osd_id for osd in state.osds) != ids:
-        yield '"osds" does not match "request.order"'
-    if state.stage is Phase.WAITING:
-        yield '"waiting" is not a valid "stage"'
-    if state.direction is Direction.RECOVER and not state.ended and state.ending is None:
-        yield '"ending" is missing for "direction" "recover"'
-    entries = {f'osd.{n}' for n in ids} | {who for who, _ in state.request.final_entries}
-    if not entries >= set(state.restoring):
-        yield '"restoring" names an entry outside the request'
-    if len(state.verdicts) > count(state.request):
-        yield 'there are more "verdicts" than batches'
-    if state.ended != (state.outcome is not None):
-        yield '"outcome" and "stage" contradict each other'
+    """Contradictions of a stored state, which each of its fields does not show."""
+    request, ids = state.request, state.request.order
+    entries = {f'osd.{n}' for n in ids} | {who for who, _ in request.final_entries}
+    recovers = state.direction is Direction.RECOVER and not state.ended
+    wrong = {
+        '"before.osds" does not match "request.order"': state.before.by_id.keys() != set(ids)
+        or len(state.before.osds) != len(ids),
+        '"osds" does not match "request.order"': tuple(osd.osd_id for osd in state.osds) != ids,
+        '"waiting" is not a valid "stage"': state.stage is Phase.WAITING,
+        '"ending" is missing for "direction" "recover"': recovers and state.ending is None,
+        '"restoring" names an entry outside the request': not entries >= set(state.restoring),
+        'there are more "verdicts" than batches': len(state.verdicts) > count(request),
+        '"outcome" and "stage" contradict each other': state.ended != (state.outcome is not None),
+    }
+    yield from wrong_request(request)
+    yield from (text for text, is_wrong in wrong.items() if is_wrong)
 
 
 class RolloutStorage:
@@ -70,7 +68,7 @@ class RolloutStorage:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.quarantine = Quarantine(store)
-        self._current = Stored(store, CURRENT, RolloutState, contradictions)
+        self.current = Stored(store, CURRENT, RolloutState, contradictions)
         #: Every change, oldest first; see `load_history`.
         self.records: tuple[HistoryRecord, ...] = ()
 
@@ -78,20 +76,10 @@ class RolloutStorage:
         """One sentence for each quarantined text, until it is removed."""
         return self.quarantine.problems()
 
-    def load_current(
-        self, held: Callable[[RolloutState], RolloutState] = lambda state: state
-    ) -> Optional[RolloutState]:
-        """``held`` converts one that could not be read before, and is under way."""
-        return self.quarantine.read(self._current, lambda s: s if s.ended else held(s))
-
-    def save_current(self, state: RolloutState) -> None:
-        """Raises CommandError: then either this or the previous state is stored."""
-        self._current.save(state)
-
     # -- evidence
 
     def _evidence(self, key: str) -> Stored[Evidence]:
-        return Stored(self.store, key, Evidence, _wrong_evidence)
+        return Stored(self.store, key, Evidence)
 
     def load_evidence(self) -> tuple[Evidence, ...]:
         """One for each batch with stored evidence."""
@@ -164,11 +152,6 @@ class RolloutStorage:
         # A state stored before the end does not show the final progress.
         return found if found.ended else presumed_changed(found)
 
-    def holds(self, state: RolloutState) -> bool:
-        """Whether an ended rollout is archived, and its end recorded."""
-        known = self.archived(state.rollout_id)
-        return record_of(state) in self.records and known is not None and known.ended
-
     def next_id(self) -> str:
         """A new id, higher than all stored ones."""
         used = {*self.quarantine.keys(HISTORY), *self.quarantine.keys(ARCHIVE)}
@@ -197,11 +180,6 @@ def rounded(block: Block) -> Block:
         },
         None if block.end_s is None else float(round(block.end_s)),
     )
-
-
-def _wrong_evidence(evidence: Evidence) -> Iterator[str]:
-    if not evidence.osds or len(set(evidence.osds)) != len(evidence.osds):
-        yield '"changed" and "controls" are empty or name an OSD twice'
 
 
 def record_of(state: RolloutState) -> HistoryRecord:
@@ -241,13 +219,6 @@ class ClockState:
     restarts: tuple[float, ...] = ()
 
 
-def _wrong_clock(clock: ClockState) -> Iterator[str]:
-    if clock.passed_s < 0:
-        yield f'"passed_s" is {clock.passed_s} instead of a non-negative number'
-    if any(at_s > clock.passed_s + 1 for at_s in clock.restarts):
-        yield '"restarts" has one in the future'
-
-
 class PersistentClock:
     """Seconds that passed while a manager was active, and what is counted by them.
 
@@ -257,7 +228,7 @@ class PersistentClock:
 
     def __init__(self, storage: RolloutStorage) -> None:
         self._quarantine = storage.quarantine
-        self._stored = Stored(storage.store, CLOCK, ClockState, _wrong_clock)
+        self._stored = Stored(storage.store, CLOCK, ClockState)
         self._state = ClockState(0.0)
         self._updated_s: Optional[float] = None
         #: When it was last stored.
@@ -302,14 +273,10 @@ class PersistentClock:
 
     def ended_now(self, operation_id: str) -> None:
         self._state = replace(self._state, ended=(operation_id, self.now_s))
-        self._kept_s = -math.inf
+        self._save('the end of an operation')
 
-    def keep(self, ended: Iterable[str]) -> None:
-        """Store the time periodically while it matters; ``ended``: the last operations."""
-        for operation_id in ended:
-            if self.ended_id is None or number_of(operation_id) > number_of(self.ended_id):
-                # Its end was not recorded: count from now.
-                self.ended_now(operation_id)
+    def keep(self) -> None:
+        """Store the time periodically while it matters."""
         since_s = self.since_end_s
         if self._state.restarts or (since_s is not None and since_s < _LONG_AGO_S):
             self.keep_periodically()

@@ -249,7 +249,7 @@ class Watch(Checks[Rule]):
 
     def check(self, command: str) -> None:
         # The stored state, not the driver's: another manager must find the intention there.
-        state = RolloutStorage(self.run.store).load_current()
+        state = RolloutStorage(self.run.store).current.load()
         assert state is not None
         _, verb, *words = shlex.split(command)
         known = self.run.driver.state

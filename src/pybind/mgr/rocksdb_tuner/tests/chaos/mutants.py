@@ -520,7 +520,7 @@ def _not_saved_before(patch: Patch) -> None:
 @_mutant('saved one behind', Rule.SAVED_BEFORE)
 def _saved_one_behind(patch: Patch) -> None:
     """The step that is stored is the one before."""
-    save = storage.RolloutStorage.save_current
+    save = driver.Driver._store
     last: list[Any] = [None]
 
     def save_older(self: Any, state: Any) -> None:
@@ -528,7 +528,7 @@ def _saved_one_behind(patch: Patch) -> None:
         alike = older is not None and older.rollout_id == state.rollout_id
         save(self, older if alike and not state.ended else state)
 
-    patch.attribute(storage.RolloutStorage, 'save_current', save_older)
+    patch.attribute(driver.Driver, '_store', save_older)
 
 
 _mutant('others overwritten', Rule.OPERATOR_WINS, ChaosEvent.SETS_OSD, ChaosEvent.SETS_ALL)(

@@ -151,14 +151,14 @@ class World(Run):
     def new_driver(self, limits: Optional[Limits] = None) -> Driver:
         self._watch_store()
         created = super().new_driver(limits)
-        created._on_change = self._changed
+        created._announce = self._changed  # type: ignore[method-assign,assignment]
         created._changes_allowed = lambda: self.may_act
         self.active_since_s = self.cluster.now_s
         return created
 
     def _changed(self, old: Optional[RolloutState], new: RolloutState) -> None:
         self.on_change(old, new)
-        self.driver._announcer.changed(old, new)
+        Driver._announce(self.driver, old, new)
 
     @property
     def has_reports(self) -> bool:
@@ -312,10 +312,10 @@ class LoopWorld(World):
         tuner.requests.wake = tuner.take_requests
         tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
         driver = tuner.operations.driver
-        driver._on_change = self._changed
+        driver._announce = self._changed  # type: ignore[method-assign,assignment]
         # A string that keeps OSDs from starting passes every check.
         unchecked = replace(driver.cluster, why_unstartable=lambda *_: None)
-        driver.cluster = driver._observer._cluster = unchecked
+        driver.cluster = driver.observer._cluster = unchecked
         self._spoil(tuner)
         self.tuner = tuner
         self.active_since_s = self.cluster.now_s

@@ -20,6 +20,8 @@ class Count:
     number: int = 0
     last: int = 3
     paused_by: Optional[str] = None
+    request: object = None
+    updated_s: float = 0.0
 
     @property
     def paused_reason(self) -> Optional[str]:
@@ -55,7 +57,6 @@ class Counting(OperationDriver[Count, int, int]):
             waiting=lambda state, waited_s: f'{state.operation_id}: {waited_s:g}',
         )
         super().__init__(FakeCluster(1), texts, lambda: self.on, None)
-        self._on_change = self._announced
 
     def start(self, count: Count) -> Count:
         self._refuse_while_running()
@@ -112,8 +113,8 @@ class Counting(OperationDriver[Count, int, int]):
         self.log.append(f'executed {action}')
         return True
 
-    def _announced(self, before: Optional[Count], state: Count) -> None:
-        self.log.append(f'announced {before and before.number} -> {state.number}')
+    def _announce(self, before: Optional[Count], after: Count) -> None:
+        self.log.append(f'announced {before and before.number} -> {after.number}')
 
     def _conclude(self, state: Count) -> None:
         if self.refuses_ends:

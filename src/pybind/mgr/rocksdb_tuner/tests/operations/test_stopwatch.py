@@ -6,9 +6,9 @@ import pytest
 
 from rocksdb_tuner.operations.reported import (
     GAP_MAX_S,
-    RecentChanges,
     Stopwatch,
 )
+from rocksdb_tuner.operations.rollout.observer import RecentChanges
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_stopwatch_ignores_clock_jumps() -> None:
 
 
 def test_changed_value_is_recent_for_a_while_and_a_new_one_is_not() -> None:
-    changes: RecentChanges[int] = RecentChanges()
+    changes: RecentChanges = RecentChanges()
     changes.update({1: 'a', 2: 'a'}, 100.0)
     assert changes.within(60.0) == frozenset()
     changes.update({1: 'a', 2: 'b', 3: 'c'}, 110.0)
@@ -47,7 +47,7 @@ def test_changed_value_is_recent_for_a_while_and_a_new_one_is_not() -> None:
 
 
 def test_clock_jump_does_not_age_a_change() -> None:
-    changes: RecentChanges[int] = RecentChanges()
+    changes: RecentChanges = RecentChanges()
     for value, at_s in (('a', 0.0), ('b', 1.0)):
         changes.update({1: value}, at_s)
     changes.update(None, 1e9)

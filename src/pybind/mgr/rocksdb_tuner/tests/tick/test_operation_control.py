@@ -76,7 +76,7 @@ def test_rollout_and_rollback_know_of_a_restart_that_an_experiment_requested(
 ) -> None:
     """Two OSDs must not be down at once because the orchestrator still holds that request."""
     control, found = manager.control, []
-    outstanding = AskedRestart(3), control.experiment._observer
+    outstanding = AskedRestart(3)
     monkeypatch.setattr(type(control.experiment), 'outstanding', outstanding)
     monkeypatch.setattr(control.driver, 'start', lambda *_, elsewhere: found.append(elsewhere))
     monkeypatch.setattr(control.driver, 'rollback', lambda *given: found.append(given[-1]))

@@ -24,12 +24,11 @@ from rocksdb_tuner.operations.compaction.records import (
     CompactionStep,
     OsdCompaction,
     aborted,
-    paused,
     planned,
     resumed,
 )
 from rocksdb_tuner.operations.gates import ClusterView
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome, Phase, paused
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 LIMITS = Limits()

@@ -128,9 +128,7 @@ def test_rollout_tracks_a_restart_requested_by_an_experiment(run: ExperimentRun)
     assert state.asked == asked
     # As its own: Pacific stores a request late, and one of another manager is lost then
     unstored = OrchestratedDaemon(running=True, scheduled=False)
-    assert run.driver.outstanding is not None
-    _, requested = run.driver.outstanding
-    assert not requested.is_settled(asked, unstored, run.cluster.now_s, 1e9)
+    assert not run.driver.observer.requested.is_settled(asked, unstored, run.cluster.now_s, 1e9)
     run.driver.abort('client.a', run.cluster.now_s)
     run.come_to(lambda _: run.driver.state is not None and run.driver.state.ended)
     run.experiment._state = replace(run.now, asked=None)

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
-from rocksdb_tuner.operations.announce import Announcer, Line, with_remedy
+from rocksdb_tuner.operations.announce import Line, with_remedy
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.announce import TEXTS, transitions, why_waiting
+from rocksdb_tuner.operations.rollout.announce import transitions, why_waiting
+from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
-from rocksdb_tuner.tests.fake_cluster import FakeCluster
+from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
 
 from .conftest import NEW, Run, set_profile
 from .one_step import rollout
@@ -175,7 +176,7 @@ def test_announcement_of_each_transition(changes: dict[str, object], reported: l
 
 def shown(state: RolloutState) -> tuple[str, float]:
     cluster = FakeCluster(3)
-    Announcer(cluster, 'rollout', TEXTS).changed(state, state)
+    Driver(cluster, FakeStore(), lambda *_: True)._announce(state, state)
     assert list(cluster.progress) == ['rocksdb_tuner-r1']
     return cluster.progress['rocksdb_tuner-r1']
 

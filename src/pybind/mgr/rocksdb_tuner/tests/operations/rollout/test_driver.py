@@ -204,7 +204,7 @@ def test_failing_judge_and_announcer_do_not_block_a_rollout(run: Run) -> None:
         return 1 / 0
 
     run.driver = with_parts(run, guard=guard)
-    run.driver._on_change = fail
+    run.driver._announce = fail  # type: ignore[method-assign,assignment]
     run.driver._recording.found = fail  # type: ignore[method-assign,assignment]
     run.start()
     assert run.run_to_end().phase is Phase.DONE

@@ -149,11 +149,10 @@ class Switched(Run):
 
     def switch_off_once(self, fits: Callable[[RolloutState], bool]) -> None:
         def stored(before: object, state: RolloutState) -> None:
-            self.driver._announcer.changed(before, state)  # type: ignore[arg-type]
             if fits(state):
                 self.on = False
 
-        self.driver._on_change = stored
+        self.driver._announce = stored  # type: ignore[method-assign,assignment]
 
 
 @pytest.mark.parametrize('nth', range(12))
@@ -212,7 +211,7 @@ def test_failed_osd_that_is_up_is_not_restarted_after_mode_off(
     # Its next start options are the previous ones.
     assert run.cluster.entries_of() == {}
     run.store.on_set = lambda key: None
-    run.driver._on_change = run.driver._announcer.changed
+    run.driver.__dict__.pop('_announce', None)
     run.on = True
     assert run.run_to_end().phase is Phase.FAILED
     assert run.cluster.osds[0].boots == boots + 1

@@ -167,7 +167,7 @@ def test_same_request_again_may_happen_until_its_own_time_is_over() -> None:
     requested, state = RequestedRestart(), replace(rollout(FakeCluster(3)), asked=ASKED)
     requested.send(state)
     for seconds in range(0, 620, 20):
-        requested.track(ASKED, float(seconds))
+        requested.track(float(seconds))
     assert requested.is_settled(ASKED, None, 620.0, 600.0)
     # A paused orchestrator executes it once it is resumed: the whole time applies again.
     assert not requested.is_settled(ASKED, replace(TOLD, paused=True), 621.0, 600.0)

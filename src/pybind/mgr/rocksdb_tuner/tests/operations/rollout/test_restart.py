@@ -298,8 +298,8 @@ def test_restart_is_requested_of_the_operator_without_an_orchestrator(
     step = stepped(state, look(cluster, state, orchestrator_reason='none', waited_s=9999.0))
     assert (step.actions, canary(step).step) == ((), OsdStep.RESTART_DUE)
     assert reason(step) == (
-        'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout continues '
-        'after that (none)'
+        'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the operation '
+        'continues after that (none)'
     )
 
 
@@ -383,8 +383,8 @@ def test_restart_is_requested_three_times_and_then_of_the_operator_if_others_are
     assert canary(step).restarts_asked == (asked + 1 if asks else asked)
     if not asks:
         assert reason(step) == (
-            'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout continues '
-            'after that (osd.0 did not restart when requested)'
+            'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the operation '
+            'continues after that (osd.0 did not restart when requested)'
         )
     # The gates hold it, and if nobody can restart it that is the reason.
     closed = stepped(state, replace(seen, health=frozenset({'MON_DOWN'})))
@@ -403,8 +403,8 @@ def test_osd_that_does_not_start_during_rollback_requires_operator_action_after_
     step = stepped(state, down(seen))
     assert (step.actions, canary(step).step) == ((), OsdStep.RESTARTING)
     assert reason(step) == (
-        'start osd.0 next: "systemctl start ceph-osd@0" on node0; the rollout continues '
-        'after that (osd.0 did not come back up)'
+        'start osd.0 next: "systemctl start ceph-osd@0" on node0; the operation '
+        'continues after that (osd.0 did not come back up)'
     )
     for gone in (out(seen), out(seen, orchestrator_reason='none')):
         assert canary(stepped(state, gone)).left_reason == 'osd.0 is down and out'
