@@ -70,8 +70,8 @@ def planned(default: str, release: str) -> ExperimentState:
         controls=CONTROLS,
         blocks=BLOCKS,
         settle_blocks=1,
-        detectable=0.5,
-        unsafe_detectable=0.5,
+        detectable_percent=50.0,
+        unsafe_percent=50.0,
     )
     return ExperimentState(
         experiment_id='E1',

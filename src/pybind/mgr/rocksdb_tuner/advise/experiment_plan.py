@@ -1,14 +1,13 @@
 """The plan of an experiment on a group, from its history and the requested arms. Pure.
 
-Option strings that it may try, with the model's predictions, and properties of the OSDs that it
-matches OSDs by.
+Option strings that it may try, with the model's predictions, and load and noise of the OSDs.
 """
 
 from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Optional
 
@@ -16,14 +15,13 @@ from ..judge.arms import Arm
 from ..judge.evidence import Block
 from ..judge.noise import (
     LEAST_OSDS,
-    MeasuredNoise,
     history_blocks,
     measured_noise,
     undisturbed,
 )
 from ..judge.records import Predicted
 from ..judge.signals import experiment_limits, judged_signals, objective_of
-from ..observe.load_history import LONGEST_S, KeptWork, Work
+from ..observe.load_history import LONGEST_S, KeptWork
 from ..options.verdict import BadQuestionError
 from ..plan.batches import LEAST_FILLS
 from ..plan.experiment_design import (
@@ -144,8 +142,19 @@ def plan_for(question: Question, grounds: Grounds) -> ExperimentPlan:
         return replace(asked, refusal=never, unmeasured=tuple(needed))
     blocks = _blocks(kept, block_s, objective)
     noises = {name: noise for name in needed if (noise := measured_noise(name, blocks)) is not None}
+    by_osd = noises[objective].by_osd if objective in noises else {}
+    candidates = tuple(
+        Candidate(
+            osd_id=osd.info.osd_id,
+            device_class=osd.info.device_class,
+            domain=osd.info.failure_domain,
+            write_iops=_write_iops(kept, osd.info.osd_id),
+            noise=by_osd.get(osd.info.osd_id),
+        )
+        for osd in case.osds
+    )
     return plan_experiment(
-        _similar_by(case, kept, noises.get(objective)),
+        candidates,
         replace(
             asked,
             history_s=len(blocks) * block_s,
@@ -208,44 +217,20 @@ def _blocks(kept: KeptWork, block_s: float, objective: str) -> tuple[Block, ...]
     """The undisturbed blocks of the history; raises BadQuestionError while it is too short."""
     least = experiment_limits().least_history_blocks
     found = history_blocks(kept, block_s)
-    steady = undisturbed(found, [objective], least)
-    if steady:
+    steady = undisturbed(found, objective, least)
+    if len(steady) >= least:
         return steady
-    known = next(
-        (n for n in range(len(found), 0, -1) if undisturbed(found[-n:], [objective], n)), 0
-    )
-    if len(found) >= least and not known:
+    if len(found) >= least and not steady:
         raise _invalid(
             f'fewer than {LEAST_OSDS} OSDs of the group have enough client writes to measure '
             f'{objective}: an experiment needs a steady workload',
         )
+    missing_s = (least - len(steady)) * block_s
     raise BadQuestionError(
         errno.EAGAIN,
-        f'the noise of {objective} is known for {format_duration(known * block_s)} of the required '
-        f'{format_duration(least * block_s)}, in blocks of {format_duration(block_s)} without '
-        f'restarts of OSDs: try again in {format_duration((least - known) * block_s)}',
-    )
-
-
-# -- OSDs
-
-
-def _similar_by(
-    case: Case, kept: KeptWork, noise: Optional[MeasuredNoise]
-) -> tuple[Candidate, ...]:
-    """The OSDs with the properties to match: load, placement groups, primaries and noise."""
-    by_osd: Mapping[int, float] = {} if noise is None else noise.by_osd
-    return tuple(
-        Candidate(
-            osd_id=osd.info.osd_id,
-            device_class=osd.info.device_class,
-            domain=osd.info.failure_domain,
-            write_iops=_write_iops(kept, osd.info.osd_id),
-            pgs=None if osd.details is None else osd.details.pgs,
-            primary_share=_primary_share(kept.by_osd[osd.info.osd_id]),
-            noise=by_osd.get(osd.info.osd_id),
-        )
-        for osd in case.osds
+        f'the noise of {objective} is known for {format_duration(len(steady) * block_s)} of the '
+        f'required {format_duration(least * block_s)}, in blocks of {format_duration(block_s)} '
+        f'without restarts of OSDs: try again in {format_duration(missing_s)}',
     )
 
 
@@ -254,13 +239,6 @@ def _write_iops(kept: KeptWork, osd_id: int) -> Optional[float]:
     spans = zip(kept.by_osd[osd_id], kept.times_s, kept.times_s[1:])
     known = [(w.writes, end_s - begin_s) for w, begin_s, end_s in spans if w.writes is not None]
     return sum(count for count, _ in known) / sum(s for _, s in known) if known else None
-
-
-def _primary_share(work: Sequence[Work]) -> Optional[float]:
-    """Share of client writes among transactions: an OSD writes as a primary and as a replica."""
-    known = [(w.writes, w.txns) for w in work if w.writes is not None and w.txns]
-    txns = sum(count for _, count in known)
-    return min(1.0, sum(writes for writes, _ in known) / txns) if txns else None
 
 
 # -- arms

@@ -1,4 +1,4 @@
-"""Comparison of an experiment's arms with unchanged OSDs and with each other. Pure.
+"""Comparison of an experiment's arms with unchanged OSDs. Pure.
 
 Difference in differences: how far each OSD moved since the baseline relative to the controls, in
 logarithms. An OSD counts once, regardless of its number of blocks: blocks are autocorrelated and
@@ -6,25 +6,26 @@ OSDs drift apart by more than their blocks scatter. The variance is that among O
 and among the controls.
 
 All intervals of an experiment hold simultaneously, at every evaluation, with probability
-1 - ``error_rate``: each gets its share of the rate (Bonferroni) and the width that the sequential
-test needs (`judge/statistics.py`). Any conclusion drawn from them (an arm is worse, better, the
-same, or ahead of another) is wrong at most that often.
+1 - ``error_rate``: each signal of each arm gets its share of the rate (Bonferroni) and the width
+that the sequential test needs (`judge/statistics.py`). Any conclusion drawn from them (an arm is
+worse, better, the same, or ahead of another, if their intervals are apart) is wrong at most that
+often.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from statistics import fmean
 from typing import Annotated, Optional
 
-from ..notes import Named, OsdId
+from ..notes import Among, Named, OsdId
 from .evidence import Block, Evidence, logarithms
 from .records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from .signals import JudgedSignal, experiment_limits, judged_signals, limits
-from .statistics import Contrast, critical
+from .statistics import critical
 from .verdict import in_words, slow_events
 
 #: A wider half of an interval, in logarithms, counts as unbounded.
@@ -33,7 +34,7 @@ _UNBOUNDED = 10.0
 
 @dataclass(frozen=True)
 class Arm:
-    """One option string: planned, given to OSDs, and compared with the controls."""
+    """An option string on some OSDs."""
 
     #: Unique within the experiment.
     name: Annotated[str, 'Name of the arm: the profile that it tries.']
@@ -47,10 +48,12 @@ class Arm:
     cautions: tuple[str, ...] = ()
     #: Empty: there is no plan.
     osds: Annotated[tuple[OsdId, ...], 'OSDs of the arm.'] = ()
-    #: Measured effect on the objective; None: not known yet.
-    gain: Optional[Contrast] = None
     #: Empty before the first comparison.
-    signals: tuple[SignalVerdict, ...] = ()
+    signals: Annotated[
+        tuple[SignalVerdict, ...],
+        Named('effect'),
+        'Effect on each signal, the goal of the experiment first.',
+    ] = ()
     #: Measured blocks after the change until it was dropped as worse; None: it was not.
     dropped_after: Optional[int] = None
     #: One of its OSDs crashed or did not start.
@@ -60,6 +63,11 @@ class Arm:
     def dropped(self) -> bool:
         return self.dropped_after is not None
 
+    @property
+    def gain(self) -> SignalVerdict:
+        """Its effect on the objective."""
+        return self.signals[0] if self.signals else SignalVerdict('', Effect.UNCLEAR)
+
     def of(self, effect: Effect) -> tuple[SignalVerdict, ...]:
         """Signals with this effect; worse: by more than their tolerance."""
         return tuple(signal for signal in self.signals if signal.effect is effect)
@@ -67,22 +75,38 @@ class Arm:
     @property
     def percents(self) -> tuple[Optional[float], Optional[float], Optional[float]]:
         """Its gain in percent; None: not known, or not bounded."""
-        return (None, None, None) if self.gain is None else self.gain.percents
+        found = (self.gain.change_percent, self.gain.low_percent, self.gain.high_percent)
+        change, low, high = (None if value is None else round(value, 2) for value in found)
+        return change, low, high
 
     @property
-    def why_dropped(self) -> str:
-        return in_words(Judgement(Verdict.WORSE, self.of(Effect.WORSE)))
+    def verdict(
+        self,
+    ) -> Annotated[
+        Optional[Annotated[str, Among((*Effect, 'failed'))]],
+        'Verdict so far; "failed": an OSD crashed or did not start; null: none yet.',
+    ]:
+        if self.crashed:
+            return 'failed'
+        worst = next(iter(self.of(Effect.WORSE)), self.gain)
+        return worst.effect.value if self.signals else None
+
+    @property
+    def why_dropped(
+        self,
+    ) -> Annotated[
+        Optional[str],
+        Named('dropped'),
+        'Why it ended before the experiment, as a phrase; null if it did not.',
+    ]:
+        worse = Judgement(Verdict.WORSE, self.of(Effect.WORSE))
+        return in_words(worse) if self.dropped else None
 
 
 @dataclass(frozen=True)
-class Observed:
-    """Measurements of an experiment so far.
+class Terms:
+    """What arms are compared with, and what for."""
 
-    The blocks leave out OSDs that were rolled back.
-    """
-
-    #: All planned arms: dropped arms keep their share of the error rate.
-    arms: tuple[Arm, ...]
     #: Never changed.
     controls: tuple[int, ...]
     #: The judged signal that arms are expected to improve.
@@ -91,139 +115,98 @@ class Observed:
     min_effect: float
     #: Planned blocks after the change: so often the arms are compared.
     looks: int
-    before: tuple[Block, ...] = ()
-    after: tuple[Block, ...] = ()
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """All arms against the old option string and each other."""
-
-    #: With their results; an arm that is worse by more than the tolerance is dropped at once.
-    arms: tuple[Arm, ...]
-    #: (arm, other): objective of ``arm`` against ``other``; has both orders.
-    pairs: Mapping[tuple[str, str], Contrast]
-    #: Measured blocks after the change.
-    blocks: int
+def rate_of(arms: int, goal: bool) -> float:
+    """Error rate of each arm in its objective (``goal``), or in each of the other signals."""
+    found, others = experiment_limits(), len(judged_signals()) - 1
+    share = found.objective_share if goal else (1 - found.objective_share) / others
+    return found.error_rate * share / arms
 
 
-def compare(observed: Observed) -> Comparison:
-    """Compare all arms; those that were dropped before keep their result.
+#: How far OSDs moved since the baseline: of each arm by name, and of the controls (None).
+_Moves = Mapping[Optional[str], Sequence[float]]
 
-    Lower is better in every judged signal.
+
+def compare(
+    arms: Sequence[Arm], terms: Terms, before: Sequence[Block], after: Sequence[Block]
+) -> tuple[Arm, ...]:
+    """All planned arms with their results; an arm that is worse than tolerated is dropped at once.
+
+    Dropped arms keep their result and their share of the error rate; the blocks leave out their
+    OSDs. Lower is better in every judged signal.
     """
-    moves = {signal.name: _moves(signal, observed) for signal in judged_signals()}
-    objective, rate = moves[observed.objective], objective_rate(len(observed.arms))
-    names = [arm.name for arm in observed.arms]
-    contrasts = {
-        (name, other): contrast
-        for name in names
-        for other in (None, *names)
-        if name != other and (contrast := _contrast(objective, name, other, rate)) is not None
-    }
+    signals = sorted(judged_signals(), key=lambda signal: signal.name != terms.objective)
+    moves = {signal.name: _moves(signal, arms, terms, before, after) for signal in signals}
+
+    def verdict(signal: JudgedSignal, arm: Arm) -> SignalVerdict:
+        goal = signal.name == terms.objective
+        rate = rate_of(len(arms), goal)
+        if signal.kind == 'events':
+            evidence = Evidence('', 0, arm.osds, terms.controls, 0.0, tuple(before), tuple(after))
+            # Their test is not sequential.
+            return slow_events(signal, evidence, rate / terms.looks)
+        min_effect = terms.min_effect if goal else None
+        return _verdict(signal, moves[signal.name], arm.name, rate, min_effect)
 
     def compared(arm: Arm) -> Arm:
-        signals = tuple(_verdict(signal, moves, arm, observed) for signal in judged_signals())
-        found = replace(arm, gain=contrasts.get((arm.name, None)), signals=signals)
-        worse = bool(found.of(Effect.WORSE))
-        return replace(found, dropped_after=len(observed.after)) if worse else found
+        found = replace(arm, signals=tuple(verdict(signal, arm) for signal in signals))
+        return replace(found, dropped_after=len(after)) if found.of(Effect.WORSE) else found
 
-    return Comparison(
-        tuple(arm if arm.dropped else compared(arm) for arm in observed.arms),
-        {(name, other): found for (name, other), found in contrasts.items() if other is not None},
-        len(observed.after),
-    )
-
-
-def objective_rate(arms: int) -> float:
-    """Error rate of each interval of the objective: one per arm and per pair of arms."""
-    limits = experiment_limits()
-    share = 1 - limits.guard_share - limits.event_share
-    return limits.error_rate * share / (arms + math.comb(arms, 2))
-
-
-def guard_rate(arms: int) -> float:
-    """Error rate of each other signal in each arm."""
-    found = experiment_limits()
-    guards = sum(signal.kind != 'events' for signal in judged_signals()) - 1
-    return found.error_rate * found.guard_share / (guards * arms)
-
-
-def event_rate(arms: int, looks: int) -> float:
-    """Error rate of slow events in each arm at each look: their test is not sequential."""
-    found = experiment_limits()
-    kinds = sum(signal.kind == 'events' for signal in judged_signals())
-    return found.error_rate * found.event_share / (kinds * arms * looks)
+    return tuple(arm if arm.dropped else compared(arm) for arm in arms)
 
 
 def _verdict(
-    signal: JudgedSignal,
-    moves: Mapping[str, Mapping[Optional[str], Sequence[float]]],
-    arm: Arm,
-    observed: Observed,
+    signal: JudgedSignal, moves: _Moves, arm: str, rate: float, min_effect: Optional[float]
 ) -> SignalVerdict:
-    count = len(observed.arms)
-    if signal.kind == 'events':
-        osds, controls = arm.osds, observed.controls
-        evidence = Evidence('', 0, osds, controls, 0.0, observed.before, observed.after)
-        return slow_events(signal, evidence, event_rate(count, observed.looks))
-    objective = signal.name == observed.objective
-    rate = objective_rate(count) if objective else guard_rate(count)
-    contrast = _contrast(moves[signal.name], arm.name, None, rate)
-    if contrast is None:
-        return SignalVerdict(signal.name, Effect.UNCLEAR)
-    least = observed.min_effect if objective else None
-    return SignalVerdict.of(signal.name, _effect(contrast, signal.tolerance, least), contrast)
-
-
-def _effect(contrast: Contrast, tolerance: float, min_effect: Optional[float]) -> Effect:
     """``min_effect``: None for a guard, which only must not get worse."""
-    tolerated = math.log1p(tolerance)
-    if contrast.low is not None and contrast.low > 0 and contrast.estimate > tolerated:
-        return Effect.WORSE
-    if min_effect is not None and contrast.within(min_effect):
-        return Effect.SAME
-    if contrast.below:
-        return Effect.BETTER
-    harmless = min_effect is None and contrast.high is not None and contrast.high <= tolerated
-    return Effect.SAME if harmless else Effect.UNCLEAR
-
-
-def _contrast(
-    moves: Mapping[Optional[str], Sequence[float]], arm: str, other: Optional[str], rate: float
-) -> Optional[Contrast]:
-    """``other``: None for the controls."""
-    if arm not in moves or other not in moves:
-        return None
+    if arm not in moves or None not in moves:
+        return SignalVerdict(signal.name, Effect.UNCLEAR)
     means = {name: fmean(of_osds) for name, of_osds in moves.items()}
     free = sum(len(of_osds) - 1 for of_osds in moves.values())
     squares = sum((v - means[name]) ** 2 for name, of_osds in moves.items() for v in of_osds)
-    estimate = means[arm] - means[other]
-    factor = 1 / len(moves[arm]) + 1 / len(moves[other])
+    estimate = means[arm] - means[None]
+    factor = 1 / len(moves[arm]) + 1 / len(moves[None])
     times = critical(rate, free, experiment_limits().spread / factor)
     half_width = math.inf if times is None else times * math.sqrt(factor * squares / free)
-    return Contrast.around(estimate, None if half_width > _UNBOUNDED else half_width)
+    effect = _effect(estimate, half_width, signal.tolerance, min_effect)
+    bounded = None if half_width > _UNBOUNDED else half_width
+    return SignalVerdict.of(signal.name, effect, estimate, bounded)
 
 
-def _moves(signal: JudgedSignal, observed: Observed) -> Mapping[Optional[str], Sequence[float]]:
-    """How far the OSDs of each arm, and the controls (None), moved since the baseline.
+def _effect(
+    estimate: float, half_width: float, tolerance: float, min_effect: Optional[float]
+) -> Effect:
+    tolerated = math.log1p(tolerance)
+    if estimate - half_width > 0 and estimate > tolerated:
+        return Effect.WORSE
+    if min_effect is not None and abs(estimate) + half_width < math.log1p(min_effect):
+        return Effect.SAME
+    if estimate + half_width < 0:
+        return Effect.BETTER
+    harmless = min_effect is None and estimate + half_width <= tolerated
+    return Effect.SAME if harmless else Effect.UNCLEAR
 
-    Without arms that have too few OSDs to distinguish their effect from a peculiarity of the OSD.
-    """
-    before, after = (
-        [logarithms(signal, block) for block in blocks]
-        for blocks in (observed.before, observed.after)
-    )
+
+def _moves(
+    signal: JudgedSignal,
+    arms: Sequence[Arm],
+    terms: Terms,
+    before: Sequence[Block],
+    after: Sequence[Block],
+) -> _Moves:
+    """Without arms that have too few OSDs to distinguish their effect from one of an OSD."""
+    early, late = ([logarithms(signal, block) for block in part] for part in (before, after))
     level = {
         n: fmean(known)
-        for n in observed.controls
-        if (known := [block[n] for block in before if n in block])
+        for n in terms.controls
+        if (known := [block[n] for block in early if n in block])
     }
-    first, last = _relative(before, level), _relative(after, level)
-    groups: dict[Optional[str], tuple[int, ...]] = {arm.name: arm.osds for arm in observed.arms}
+    first, last = _relative(early, level), _relative(late, level)
+    groups: dict[Optional[str], tuple[int, ...]] = {arm.name: arm.osds for arm in arms}
     found = {
         name: [last[n] - first[n] for n in osds if n in first and n in last]
-        for name, osds in {None: observed.controls, **groups}.items()
+        for name, osds in {None: terms.controls, **groups}.items()
     }
     least = experiment_limits().least_arm_osds
     return {name: moves for name, moves in found.items() if len(moves) >= least}
@@ -265,40 +248,48 @@ class Conclusion:
     winner: Annotated[Optional[str], 'Best arm; null: none, or not yet.'] = None
     #: The best of the other remaining arms; None if there is none.
     runner_up: Optional[str] = None
-    #: The winner against the runner-up; ahead if the whole interval is below 0.
-    lead: Optional[Contrast] = None
+    #: Whether the winner is better than all of them with certainty.
+    ahead: bool = False
     #: Upper bound of all differences, as a share; None: not bounded.
     within: Optional[float] = None
 
 
 def conclude(
-    comparison: Optional[Comparison], min_effect: float, over: bool
+    arms: Collection[Arm], blocks: int, min_effect: float, over: bool
 ) -> Optional[Conclusion]:
-    """The conclusion of the experiment; None: it continues.
+    """The conclusion after so many ``blocks``; None: the experiment continues.
 
-    ``over``: its time is up.
+    ``arms`` are empty before the first comparison. ``over``: its time is up.
     """
     unclear = Conclusion(Answer.UNCLEAR) if over else None
     # The first blocks may differ from the others, and tell little about the other signals.
-    if comparison is None or (not over and comparison.blocks < experiment_limits().unsafe_blocks):
+    if not arms or (not over and blocks < experiment_limits().unsafe_blocks):
         return unclear
-    left = [arm for arm in comparison.arms if not arm.dropped]
-    gains = {arm.name: arm.gain for arm in left if arm.gain is not None}
-    least = math.log1p(min_effect)
-    all_known = len(gains) == len(left)
-    beyond = [gain.furthest for gain in gains.values() if gain.furthest is not None]
-    if left and len(beyond) == len(left) and max(beyond) < min_effect:
-        return Conclusion(Answer.NO_DIFFERENCE, within=max(beyond))
-    # A gain of the minimum effect is excluded.
-    if all_known and all(g.low is not None and g.low > -least for g in gains.values()):
+    left = [arm for arm in arms if not arm.dropped]
+    gains = {arm.name: arm.gain for arm in left}
+    if left and all(gain.effect is Effect.SAME for gain in gains.values()):
+        return Conclusion(Answer.NO_DIFFERENCE, within=max(map(_furthest, gains.values())))
+    # The least change that is a gain of the minimum effect.
+    least = -100 * min_effect / (1 + min_effect)
+    if all(gain.low_percent is not None and gain.low_percent > least for gain in gains.values()):
         return Conclusion(Answer.NO_GAIN)
-    ranked = sorted(gains, key=lambda name: gains[name].estimate)
-    if not ranked or not gains[ranked[0]].below:
+    ranked = sorted(gains, key=lambda name: gains[name].change_percent or 0.0)
+    best = next((name for name in ranked if gains[name].effect is Effect.BETTER), None)
+    if best is None:
         return unclear
-    best, *others = ranked
-    leads = [comparison.pairs[best, name] for name in others]
-    # Each of the others is behind, or equivalent.
-    if over or (all_known and all(lead.below or lead.within(min_effect) for lead in leads)):
-        first = (others[0], leads[0]) if others else (None, None)
-        return Conclusion(Answer.WINNER, best, *first)
-    return None
+    others = [name for name in ranked if name != best]
+    ahead = all(_apart(gains[best], gains[name]) for name in others)
+    if not over and not ahead:
+        return None
+    return Conclusion(Answer.WINNER, best, others[0] if others else None, ahead)
+
+
+def _apart(better: SignalVerdict, other: SignalVerdict) -> bool:
+    high, low = better.high_percent, other.low_percent
+    return high is not None and low is not None and high < low
+
+
+def _furthest(found: SignalVerdict) -> float:
+    """Upper bound of the difference in either direction, as a share; 0.0: not bounded."""
+    low, high = ((value or 0.0) / 100 for value in (found.low_percent, found.high_percent))
+    return max(-low / (1 + low), high)

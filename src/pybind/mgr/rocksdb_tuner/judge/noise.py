@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import and_
 from statistics import fmean
 from typing import NamedTuple, Optional
 
@@ -83,31 +85,17 @@ def history_blocks(kept: KeptWork, block_s: float) -> tuple[Block, ...]:
     return tuple(reversed(found))
 
 
-def undisturbed(
-    blocks: Sequence[Block], signals: Collection[str], least_blocks: int
-) -> tuple[Block, ...]:
-    """The newest of ``blocks`` without restarts and gaps; empty if fewer than ``least_blocks``.
+def undisturbed(blocks: Sequence[Block], signal: str, least: int) -> tuple[Block, ...]:
+    """The newest of ``blocks`` without restarts and gaps.
 
-    An OSD without a value in every block has no noise, so a longer history is only taken if it
-    costs at most a tenth of the OSDs.
+    An OSD without a value in every block has no noise, so more than the ``least`` blocks are only
+    taken if that costs at most a tenth of the OSDs.
     """
-    enough = 0.9 * _complete(blocks[-least_blocks:], signals)
-    if len(blocks) < least_blocks or enough < 0.9 * LEAST_OSDS:
-        return ()
-    longest = next(
-        n
-        for n in range(len(blocks), least_blocks - 1, -1)
-        if _complete(blocks[-n:], signals) >= enough
-    )
-    return tuple(blocks[-longest:])
-
-
-def _complete(blocks: Sequence[Block], signals: Collection[str]) -> int:
-    """Number of OSDs with a value of each signal in every block."""
-    osds = {n for block in blocks for n in block.by_osd}
-    return sum(
-        all(getattr(block.of(n), signal) for block in blocks for signal in signals) for n in osds
-    )
+    known = (frozenset(logarithms(signal_named(signal), block)) for block in reversed(blocks))
+    # Of so many of the newest blocks.
+    osds = [len(complete) for complete in accumulate(known, and_)]
+    enough = max(LEAST_OSDS, 0.9 * osds[least - 1] if len(osds) >= least else 0.0)
+    return tuple(blocks[len(blocks) - sum(count >= enough for count in osds) :])
 
 
 def _measured(work: Sequence[Work]) -> Measured:

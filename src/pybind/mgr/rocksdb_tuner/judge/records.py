@@ -12,7 +12,7 @@ from typing import Annotated, Optional
 from ..notes import Amount, Named, Picked, Unbounded
 from ..observe.report_interval import DEFAULT, ReportInterval
 from .signals import limits
-from .statistics import Contrast, percent
+from .statistics import percent
 
 
 class Verdict(str, Enum):
@@ -66,8 +66,14 @@ class SignalVerdict:
     high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.'] = None
 
     @classmethod
-    def of(cls, name: str, effect: Effect, change: Contrast) -> SignalVerdict:
-        return cls(name, effect, *(None if value is None else percent(value) for value in change))
+    def of(
+        cls, name: str, effect: Effect, estimate: float, half_width: Optional[float]
+    ) -> SignalVerdict:
+        """From logarithms; ``half_width`` of the interval, None: unbounded."""
+        if half_width is None:
+            return cls(name, effect, percent(estimate))
+        ends = (estimate, estimate - half_width, estimate + half_width)
+        return cls(name, effect, *map(percent, ends))
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,7 @@ class ExperimentLimits(NamedTuple):
     """``knowledge/experiments.json`` has the meaning and source of each field."""
 
     error_rate: float
-    guard_share: float
-    event_share: float
+    objective_share: float
     power: float
     spread: float
     least_arm_osds: int

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import fmean, median
-from typing import NamedTuple, Optional
+from typing import Optional
 
 #: Higher estimates cannot be distinguished from a random walk.
 _MOST_CORRELATED = 0.9
@@ -33,42 +33,6 @@ def percent(logarithm: float) -> float:
     """The relative change, in percent, for a difference of logarithms."""
     # A stored one may be any number.
     return math.expm1(min(logarithm, _LARGEST)) * 100
-
-
-class Contrast(NamedTuple):
-    """Difference of two logarithms; None: not bounded yet."""
-
-    estimate: float
-    low: Optional[float] = None
-    high: Optional[float] = None
-
-    @classmethod
-    def around(cls, estimate: float, half_width: Optional[float]) -> Contrast:
-        if half_width is None:
-            return cls(estimate)
-        return cls(estimate, estimate - half_width, estimate + half_width)
-
-    @property
-    def below(self) -> bool:
-        """Whether the whole interval is below 0."""
-        return self.high is not None and self.high < 0
-
-    @property
-    def furthest(self) -> Optional[float]:
-        """Upper bound of the difference in either direction, as a share."""
-        if self.low is None or self.high is None:
-            return None
-        return math.expm1(max(-self.low, self.high))
-
-    @property
-    def percents(self) -> tuple[Optional[float], Optional[float], Optional[float]]:
-        """Estimate and interval in percent, as stored; None: not bounded."""
-        estimate, low, high = (None if v is None else round(percent(v), 2) for v in self)
-        return estimate, low, high
-
-    def within(self, share: float) -> bool:
-        """Whether the two are equivalent: the difference is less than ``share``."""
-        return self.furthest is not None and self.furthest < share
 
 
 def shift(

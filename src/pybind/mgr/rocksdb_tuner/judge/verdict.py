@@ -22,7 +22,7 @@ from ..units import format_change, format_effect
 from .evidence import Block, Evidence, logarithms
 from .records import Effect, Judgement, SignalVerdict, Verdict
 from .signals import JudgedSignal, judged_signals, limits, signal_named
-from .statistics import Contrast, chance_of_as_many, percent, shift
+from .statistics import chance_of_as_many, percent, shift
 
 
 def harmless(signals: Sequence[SignalVerdict], promised: Optional[str] = None) -> Verdict:
@@ -154,7 +154,7 @@ def _judge_signal(
             f'{percent(signal.precision):.0f}% is allowed'
         )
     effect = _effect(signal, estimate, half_width)
-    return SignalVerdict.of(signal.name, effect, Contrast.around(estimate, half_width)), lack
+    return SignalVerdict.of(signal.name, effect, estimate, half_width), lack
 
 
 def _effect(signal: JudgedSignal, estimate: float, half_width: Optional[float]) -> Effect:

@@ -22,7 +22,6 @@ from ..operations.experiment.records import ExperimentState, Stage
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
 from ..present.advice import decisions_of
-from ..present.experiment import arm_verdict
 from ..present.osd import used_ratio
 from ..present.phrases import options_in_use, osds_finished
 from ..snapshot import Mode, Snapshot
@@ -192,14 +191,11 @@ def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
     yield _phase('experiment_phase', Stage, state.phase)
     yield single('experiment_changed_osds', 'OSDs that run the options of an arm.', changed)
     yield from _times('experiment', state.started_s, state.updated_s)
-    objective, info = state.request.objective, []
-    for arm in state.arms:
-        verdict = arm_verdict(arm, objective)
-        info.append(labeled(1, arm=arm.name, verdict=verdict or ''))
+    objective = state.request.objective
     yield metric(
         'experiment_arm_info',
         'Verdict on each arm of the last experiment; empty before the first.',
-        info,
+        [labeled(1, arm=arm.name, verdict=arm.verdict or '') for arm in state.arms],
     )
     for number, (name, text) in enumerate(_ARM_FIGURES):
         effects = [(arm.name, arm.percents[number]) for arm in state.arms]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Annotated, NamedTuple, Optional
 
-from ..judge.arms import Arm, guard_rate, objective_rate
+from ..judge.arms import Arm, Terms, rate_of
 from ..judge.noise import Noise
 from ..judge.signals import experiment_limits, limits
 from ..judge.statistics import critical
@@ -56,8 +56,6 @@ class Refusal:
     duration_s: Annotated[
         Optional[Amount], 'Required duration with these OSDs; null: unknown, or none suffices.'
     ] = None
-    #: Minimum effect that these OSDs detect in the allowed time; None: unknown, or none suffices.
-    min_effect: Optional[float] = None
 
 
 @dataclass(frozen=True)
@@ -94,35 +92,21 @@ class ExperimentPlan:
     blocks: int = 0
     #: Between the two, for restarts and warm-up.
     settle_blocks: int = 0
-    #: Smallest detectable difference of an arm, as a share; None: unknown.
-    detectable: Optional[float] = None
-    #: Smallest worsening that ends an arm within the first blocks; None: unknown.
-    unsafe_detectable: Optional[float] = None
+    detectable_percent: Annotated[
+        Optional[Amount],
+        'Smallest difference that is detected, with the noise measured on these OSDs; null: '
+        'unknown.',
+    ] = None
+    unsafe_percent: Annotated[
+        Optional[Amount],
+        'Smallest worsening that ends an arm within three blocks; null: unknown.',
+    ] = None
     #: None: the experiment is possible.
     refusal: Optional[Refusal] = None
 
     @property
     def min_effect_percent(self) -> Annotated[Amount, 'Smaller differences count as none.']:
         return self.min_effect * 100
-
-    @property
-    def detectable_percent(
-        self,
-    ) -> Annotated[
-        Optional[Amount],
-        'Smallest difference that is detected, with the noise measured on these OSDs; null: '
-        'unknown.',
-    ]:
-        return None if self.detectable is None else self.detectable * 100
-
-    @property
-    def unsafe_percent(
-        self,
-    ) -> Annotated[
-        Optional[Amount],
-        'Smallest worsening that ends an arm within three blocks; null: unknown.',
-    ]:
-        return None if self.unsafe_detectable is None else self.unsafe_detectable * 100
 
     @property
     def duration_s(
@@ -168,6 +152,10 @@ class ExperimentPlan:
         warm_up_s = max(limits().warm_up_s, self.fill_s or 0.0)
         return math.ceil((changed * TYPICAL_RESTART_S + warm_up_s) / self.block_s)
 
+    @property
+    def terms(self) -> Terms:
+        return Terms(self.controls, self.objective, self.min_effect, self.blocks)
+
     def change_of(self, experiment_id: str, actor: str, osd_ids: Iterable[int]) -> ChangeRequest:
         """The change of these OSDs, as one request; controls keep their options."""
         strings = {n: arm.options for arm in self.arms for n in arm.osds}
@@ -183,40 +171,30 @@ class ExperimentPlan:
         )
 
 
-def detectable(shape: Shape, noise: Noise) -> float:
-    """Smallest detectable difference of an arm from the old option string, as a share.
+def detectable(shape: Shape, noises: Mapping[str, Noise], objective: str) -> tuple[float, float]:
+    """The smallest difference of the objective, and worsening of any signal, that are detected.
 
-    It is detected at the end with probability `power`. inf: no difference is detectable.
+    As a share, with probability `power`: the difference of an arm at the end, the worsening within
+    `unsafe_blocks`. inf: none is.
     """
-    rate, power = objective_rate(shape.arms), experiment_limits().power
-    return _detectable(shape, shape.blocks, noise, rate, power)
-
-
-def unsafe_detectable(shape: Shape, noises: Mapping[str, Noise], objective: str) -> float:
-    """Smallest worsening of any of these signals that ends an arm within `unsafe_blocks`.
-
-    It is detected with probability 1 - `error_rate`; inf: no worsening is detectable.
-    """
-    limits = experiment_limits()
-    rates = {objective: objective_rate(shape.arms)}
-    guards, power = guard_rate(shape.arms), 1 - limits.error_rate
-    return max(
-        _detectable(shape, limits.unsafe_blocks, noise, rates.get(signal, guards), power)
-        for signal, noise in noises.items()
+    soon = experiment_limits().unsafe_blocks
+    return (
+        _detectable(shape, shape.blocks, noises[objective], goal=True),
+        max(_detectable(shape, soon, noise, name == objective) for name, noise in noises.items()),
     )
 
 
-def _detectable(shape: Shape, blocks: int, noise: Noise, rate: float, power: float) -> float:
+def _detectable(shape: Shape, blocks: int, noise: Noise, goal: bool) -> float:
     """After so many ``blocks``; see `judge.arms` for the interval.
 
     Uses the normal approximation of the noncentral t (Abramowitz and Stegun 26.7.10).
     """
-    factor = 1 / shape.arm_osds + 1 / shape.controls
+    bounds, factor = experiment_limits(), 1 / shape.arm_osds + 1 / shape.controls
     free = shape.arms * (shape.arm_osds - 1) + shape.controls - 1
-    times = critical(rate, free, experiment_limits().spread / factor)
+    times = critical(rate_of(shape.arms, goal), free, bounds.spread / factor)
     if times is None:
         return math.inf
-    spread = NormalDist().inv_cdf(power) * math.sqrt(1 + times**2 / (2 * free))
+    spread = NormalDist().inv_cdf(bounds.power) * math.sqrt(1 + times**2 / (2 * free))
     needed = times * (1 - 1 / (4 * free)) + spread
     variance = noise.variance(shape.blocks) + noise.variance(blocks)
     return math.expm1(needed * math.sqrt(factor * variance))
@@ -232,32 +210,33 @@ def plan_experiment(
     if asked.objective not in noises:
         return replace(asked, refusal=Refusal(f'the noise of {asked.objective} is unknown'))
     arms, ordered, bounds = len(asked.arms), usable(candidates), experiment_limits()
+    search, largest = _Search(asked, noises), None
     most = min(int(len(candidates) * asked.share) // arms, MOST_ARM_OSDS)
-    least, largest = bounds.least_arm_osds, None
-    for arm_osds in range(least, most + 1):
+    for arm_osds in range(bounds.least_arm_osds, most + 1):
         # As many controls as possible, at least the OSDs of an arm: they only cost memory.
         controls = min(bounds.most_controls, len(ordered) - arms * arm_osds)
         chosen = choose(ordered, arms, arm_osds, controls) if controls >= arm_osds else None
         if chosen is None:
             continue
-        largest = arm_osds, controls
-        shape = _shortest(arm_osds, controls, asked, noises, asked.max_duration_s)
+        largest = Shape(arms, arm_osds, controls, 0)
+        shape = search.shortest(largest, asked.max_duration_s)
         if shape is not None:
+            effect, unsafe = detectable(shape, noises, asked.objective)
             return replace(
                 asked,
                 arms=tuple(replace(a, osds=osds) for a, osds in zip(asked.arms, chosen.columns)),
                 controls=chosen.controls,
                 blocks=shape.blocks,
                 settle_blocks=asked.settling(shape.changed),
-                detectable=detectable(shape, noises[asked.objective]),
-                unsafe_detectable=unsafe_detectable(shape, noises, asked.objective),
+                detectable_percent=100 * effect,
+                unsafe_percent=100 * unsafe,
             )
     if largest is not None:
-        return _too_imprecise(*largest, asked, noises)
+        return search.too_imprecise(largest)
     reason = (
         f'{len(ordered)} of the {len(candidates)} OSDs of the group are similar enough: too few, '
-        f'or in too few failure domains, for {format_plural(arms, "arm")} of {least} OSDs and '
-        'controls'
+        f'or in too few failure domains, for {format_plural(arms, "arm")} of '
+        f'{bounds.least_arm_osds} OSDs and controls'
     )
     return replace(asked, refusal=Refusal(reason))
 
@@ -275,71 +254,58 @@ def too_small(osds: int, asked: ExperimentPlan) -> Optional[Refusal]:
     )
 
 
-def _longest(arm_osds: int, controls: int, asked: ExperimentPlan, within_s: float) -> Shape:
-    shape = Shape(len(asked.arms), arm_osds, controls, 0)
-    blocks = int(within_s / asked.block_s) - asked.settling(shape.changed)
-    return shape._replace(blocks=blocks // 2)
+@dataclass(frozen=True)
+class _Search:
+    """Looks for a sufficient number of blocks."""
 
+    asked: ExperimentPlan
+    noises: Mapping[str, Noise]
 
-def _shortest(
-    arm_osds: int,
-    controls: int,
-    asked: ExperimentPlan,
-    noises: Mapping[str, Noise],
-    within_s: float,
-) -> Optional[Shape]:
-    """The shortest sufficient shape; None if there is none within ``within_s``."""
-    shape = _longest(arm_osds, controls, asked, within_s)
-    low, high = experiment_limits().unsafe_blocks, shape.blocks
-    if high < low or not _suffices(shape, asked, noises):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        enough = _suffices(shape._replace(blocks=middle), asked, noises)
-        low, high = (low, middle) if enough else (middle + 1, high)
-    return shape._replace(blocks=low)
+    def longest(self, shape: Shape, within_s: float) -> Shape:
+        blocks = int(within_s / self.asked.block_s) - self.asked.settling(shape.changed)
+        return shape._replace(blocks=blocks // 2)
 
+    def shortest(self, shape: Shape, within_s: float) -> Optional[Shape]:
+        """The shortest sufficient shape; None if there is none within ``within_s``."""
+        longest, least = self.longest(shape, within_s), experiment_limits().unsafe_blocks
+        if longest.blocks < least or not self.suffices(longest, self.asked.min_effect):
+            return None
+        shapes = (shape._replace(blocks=blocks) for blocks in range(least, longest.blocks + 1))
+        return next(one for one in shapes if self.suffices(one, self.asked.min_effect))
 
-def _suffices(shape: Shape, asked: ExperimentPlan, noises: Mapping[str, Noise]) -> bool:
-    return (
-        detectable(shape, noises[asked.objective]) <= asked.min_effect
-        and unsafe_detectable(shape, noises, asked.objective) <= experiment_limits().unsafe
-    )
+    def suffices(self, shape: Shape, min_effect: float) -> bool:
+        effect, unsafe = detectable(shape, self.noises, self.asked.objective)
+        return effect <= min_effect and unsafe <= experiment_limits().unsafe
 
-
-def _too_imprecise(
-    arm_osds: int, controls: int, asked: ExperimentPlan, noises: Mapping[str, Noise]
-) -> ExperimentPlan:
-    bounds, arms = experiment_limits(), len(asked.arms)
-    longest = _longest(arm_osds, controls, asked, asked.max_duration_s)
-    effect = soon = math.inf
-    wider = None
-    reason = 'the time is too short for a baseline and as much again'
-    if longest.blocks >= bounds.unsafe_blocks:
-        effect = detectable(longest, noises[asked.objective])
-        soon = unsafe_detectable(longest, noises, asked.objective)
-        reason = (
-            f'an arm that is {bounds.unsafe:.0%} worse would not be detected within '
-            f'{bounds.unsafe_blocks} blocks, with {arm_osds} OSDs per arm and {controls} controls '
-            'that are similar enough'
+    def too_imprecise(self, shape: Shape) -> ExperimentPlan:
+        """The refusal, with what would suffice."""
+        asked, bounds, effect, unsafe = self.asked, experiment_limits(), math.inf, math.inf
+        longest = self.longest(shape, asked.max_duration_s)
+        reason = 'the time is too short for a baseline and as much again'
+        if longest.blocks >= bounds.unsafe_blocks:
+            effect, unsafe = detectable(longest, self.noises, asked.objective)
+            reason = (
+                f'an arm that is {bounds.unsafe:.0%} worse would not be detected within '
+                f'{bounds.unsafe_blocks} blocks, with {shape.arm_osds} OSDs per arm and '
+                f'{shape.controls} controls that are similar enough'
+            )
+            if effect > asked.min_effect:
+                reason = f'a difference of {asked.min_effect:.0%} is not detectable'
+                if self.suffices(longest, MIN_EFFECT_BOUNDS[1]):
+                    reason += f'; --min-effect {math.ceil(100 * effect)} would be'
+        longer = self.shortest(shape, LONGEST_S)
+        larger = (
+            n
+            for n in range(shape.arm_osds + 1, MOST_ARM_OSDS + 1)
+            if self.shortest(Shape(shape.arms, n, bounds.most_controls, 0), asked.max_duration_s)
         )
-        if effect > asked.min_effect:
-            reason = f'a difference of {asked.min_effect:.0%} is not detectable'
-            if _suffices(longest, replace(asked, min_effect=MIN_EFFECT_BOUNDS[1]), noises):
-                wider = math.ceil(100 * effect) / 100
-                reason += f'; --min-effect {100 * wider:.0f} would be'
-    longer = _shortest(arm_osds, controls, asked, noises, LONGEST_S)
-    more = (
-        math.ceil(arms * n / asked.share)
-        for n in range(arm_osds + 1, MOST_ARM_OSDS + 1)
-        if _shortest(n, bounds.most_controls, asked, noises, asked.max_duration_s)
-    )
-    required = None
-    if longer is not None:
-        required = (2 * longer.blocks + asked.settling(longer.changed)) * asked.block_s
-    return replace(
-        asked,
-        detectable=effect if math.isfinite(effect) else None,
-        unsafe_detectable=soon if math.isfinite(soon) else None,
-        refusal=Refusal(reason, next(more, None), required, wider),
-    )
+        more = next((math.ceil(shape.arms * n / asked.share) for n in larger), None)
+        required = None
+        if longer is not None:
+            required = (2 * longer.blocks + asked.settling(longer.changed)) * asked.block_s
+        return replace(
+            asked,
+            detectable_percent=100 * effect if math.isfinite(effect) else None,
+            unsafe_percent=100 * unsafe if math.isfinite(unsafe) else None,
+            refusal=Refusal(reason, more, required),
+        )

@@ -2,9 +2,8 @@
 
 OSDs and controls of an experiment.
 
-They are similar in what affects write latency: load, PGs and share of primaries; noisy OSDs are
-excluded. The OSDs of an arm are in different failure domains, and matched OSDs of different arms in
-the same one if it has enough.
+They have a similar load, and noisy OSDs are excluded. The OSDs of an arm are in different failure
+domains, and matched OSDs of different arms in the same one if it has enough.
 """
 
 from __future__ import annotations
@@ -147,9 +146,6 @@ class Candidate:
     device_class: Optional[str]
     domain: Optional[FailureDomain]
     write_iops: Optional[float]
-    pgs: Optional[int]
-    #: Share of its PGs, from 0 to 1.
-    primary_share: Optional[float]
     #: Standard deviation of the objective between blocks, from `judge.noise`.
     noise: Optional[float]
 
@@ -178,14 +174,14 @@ def usable(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
         and c.noise is not None
         and c.noise <= most
     ]
-    distances = _distances(found)
-    return tuple(sorted(found, key=lambda c: (distances[c.osd_id], c.osd_id)))
+    middle = median(_load(c.write_iops) for c in found) if found else 0.0
+    return tuple(sorted(found, key=lambda c: (abs(_load(c.write_iops) - middle), c.osd_id)))
 
 
 def choose(
     ordered: Sequence[Candidate], arms: int, arm_osds: int, controls: int
 ) -> Optional[Chosen]:
-    """Choose among `usable` OSDs; None: too few of them, or in too few failure domains."""
+    """Choose among `usable` OSDs, of which there are enough; None: in too few failure domains."""
     columns: list[list[Candidate]] = [[] for _ in range(arms)]
     left = list(ordered)
     rank = {c.osd_id: number for number, c in enumerate(ordered)}
@@ -205,12 +201,9 @@ def choose(
             shared = found.domain
             column.append(found)
             left.remove(found)
-    picked = _spread(left, controls)
-    if len(picked) < controls:
-        return None
     return Chosen(
         tuple(tuple(c.osd_id for c in column) for column in columns),
-        tuple(c.osd_id for c in picked),
+        tuple(c.osd_id for c in _spread(left, controls)),
     )
 
 
@@ -222,20 +215,3 @@ def _spread(ordered: Sequence[Candidate], count: int) -> list[Candidate]:
         rank[c.osd_id] = seen[c.domain], place
         seen[c.domain] += 1
     return sorted(ordered, key=lambda c: rank[c.osd_id])[:count]
-
-
-def _distances(candidates: Sequence[Candidate]) -> Mapping[int, float]:
-    """Distance of each OSD from the median, summed over load, PGs and primaries."""
-    found = {c.osd_id: 0.0 for c in candidates}
-    facts = (
-        {c.osd_id: math.log(c.write_iops) for c in candidates if c.write_iops},
-        {c.osd_id: math.log(c.pgs) for c in candidates if c.pgs},
-        {c.osd_id: c.primary_share for c in candidates if c.primary_share is not None},
-    )
-    for known in facts:
-        middle = median(known.values()) if known else 0.0
-        furthest = max((abs(value - middle) for value in known.values()), default=0.0)
-        for osd_id in found:
-            # An unknown value counts as far as the farthest one.
-            found[osd_id] += abs(known[osd_id] - middle) if osd_id in known else furthest
-    return found

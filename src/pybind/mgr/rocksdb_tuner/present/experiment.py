@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Optional
 
 from ..judge.arms import Answer, Arm, Conclusion
-from ..judge.records import Effect, SignalVerdict
+from ..judge.records import SignalVerdict
 from ..judge.signals import experiment_limits, signal_named
 from ..kinds import kind_of
 from ..notes import Among, Count, InPlace
@@ -31,29 +31,12 @@ _Result = Annotated[Optional[Conclusion], InPlace('answer', 'winner')]
 
 
 @dataclass(frozen=True)
-class ExperimentArm:
-    """An option string on some OSDs."""
-
-    arm: Annotated[Arm, InPlace('name', 'options', 'osds', 'predicted')]
-    verdict: Annotated[
-        Optional[Annotated[str, Among((*Effect, 'failed'))]],
-        'Verdict so far; "failed": an OSD crashed or did not start; null: none yet.',
-    ]
-    effect: Annotated[
-        tuple[SignalVerdict, ...], 'Effect on each signal, the goal of the experiment first.'
-    ]
-    dropped: Annotated[
-        Optional[str], 'Why it ended before the experiment, as a phrase; null if it did not.'
-    ]
-
-
-@dataclass(frozen=True)
 class Experiment:
     """The experiment under way, or an ended one."""
 
     kind: Annotated[Literal['experiment'], 'Kind of operation.']
     state: Annotated[ExperimentState, InPlace()]
-    arms: Annotated[tuple[ExperimentArm, ...], 'The compared option strings.']
+    arms: Annotated[tuple[Arm, ...], 'The compared option strings.']
     blocks: Annotated[Count, 'Number of measured blocks.']
     result: _Result
     summary: Annotated[str, 'State or result, as a sentence.']
@@ -65,7 +48,7 @@ class ExperimentOutcome:
 
     plan: Annotated[FoundPlan, InPlace('objective', 'min_effect_percent')]
     result: _Result
-    arms: Annotated[tuple[ExperimentArm, ...], 'The arms.']
+    arms: Annotated[tuple[Arm, ...], 'The arms.']
 
 
 @dataclass(frozen=True)
@@ -74,7 +57,7 @@ class ExperimentPlan:
 
     state: Annotated[Optional[ExperimentState], InPlace('experiment_id', 'started_s', 'ended_s')]
     phase: Annotated[Stage, Among((Stage.PLANNED,)), 'Always "planned".']
-    arms: Annotated[tuple[ExperimentArm, ...], 'Option strings to compare; without any effects.']
+    arms: Annotated[tuple[Arm, ...], 'Option strings to compare; without any effects.']
     plan: Annotated[FoundPlan, InPlace()]
     result: _Result
     summary: Annotated[str, 'The plan or the refusal, as a sentence.']
@@ -86,12 +69,12 @@ class ExperimentPlan:
 
 
 def experiment_of(state: ExperimentState) -> Experiment:
-    arms, blocks = _arms(state.request), state.measured_blocks
-    return Experiment('experiment', state, arms, blocks, state.conclusion, summary_of(state))
+    blocks, summary = state.measured_blocks, summary_of(state)
+    return Experiment('experiment', state, state.arms, blocks, state.conclusion, summary)
 
 
 def outcome_of(plan: FoundPlan, result: Optional[Conclusion]) -> ExperimentOutcome:
-    return ExperimentOutcome(plan, result, _arms(plan))
+    return ExperimentOutcome(plan, result, plan.arms)
 
 
 def experiment_plan_of(plan: FoundPlan) -> ExperimentPlan:
@@ -102,7 +85,7 @@ def experiment_plan_of(plan: FoundPlan) -> ExperimentPlan:
     return ExperimentPlan(
         state=None,
         phase=Stage.PLANNED,
-        arms=_arms(plan),
+        arms=plan.arms,
         plan=plan,
         result=None,
         summary=f'Not possible here: {plan.refusal.reason}.' if plan.refusal else planned,
@@ -112,28 +95,6 @@ def experiment_plan_of(plan: FoundPlan) -> ExperimentPlan:
         gates=() if plan.refusal else GATES,
         command='' if plan.refusal else start_command(plan),
     )
-
-
-def _arms(plan: FoundPlan) -> tuple[ExperimentArm, ...]:
-    goal = plan.objective
-    return tuple(
-        ExperimentArm(
-            arm,
-            arm_verdict(arm, goal),
-            tuple(sorted(arm.signals, key=lambda signal: signal.name != goal)),
-            arm.why_dropped if arm.dropped else None,
-        )
-        for arm in plan.arms
-    )
-
-
-def arm_verdict(arm: Arm, objective: str) -> Optional[str]:
-    """None before the first comparison."""
-    if arm.crashed:
-        return 'failed'
-    if arm.of(Effect.WORSE):
-        return Effect.WORSE.value
-    return next((s.effect.value for s in arm.signals if s.name == objective), None)
 
 
 def summary_of(state: ExperimentState) -> str:
@@ -162,8 +123,8 @@ def _risks(plan: FoundPlan) -> Iterable[str]:
     yield f'{format_plural(2 * changed, "restart")} of OSDs, one at a time.'
     yield (
         f'Up to {changed} OSDs run options that are not proven here. An arm that is worse by '
-        f'{plan.unsafe_detectable:.0%} is dropped within {limits.unsafe_blocks} blocks ({soon}) '
-        f'in {1 - limits.error_rate:.0%} of cases.'
+        f'{plan.unsafe_percent:.0f}% is dropped within {limits.unsafe_blocks} blocks ({soon}) '
+        f'in {limits.power:.0%} of cases.'
     )
     yield 'If an OSD crashes or does not start, it is restored at once and the experiment ends.'
     yield from (f'{a.name}: {text}' for a in plan.arms for text in a.cautions)
@@ -196,21 +157,21 @@ def start_command(plan: FoundPlan) -> str:
     return command(*start, *bounds)
 
 
-def _predicted(shown: ExperimentArm) -> Optional[str]:
-    found = shown.arm.predicted
+def _predicted(arm: Arm) -> Optional[str]:
+    found = arm.predicted
     return format_change_range(found.low_percent, found.high_percent) if found else None
 
 
-_ARMS: Sequence[Column[ExperimentArm]] = (
-    Column('ARM', 'arm.name'),
-    Column('OSDS', lambda shown: format_ids(shown.arm.osds)),
+_ARMS: Sequence[Column[Arm]] = (
+    Column('ARM', 'name'),
+    Column('OSDS', lambda arm: format_ids(arm.osds)),
     Column('PREDICTED', _predicted),
     Column('VERDICT', 'verdict'),
-    Column('DROPPED', lambda shown: shown.dropped and f'after {shown.arm.dropped_after} blocks'),
+    Column('DROPPED', lambda arm: f'after {arm.dropped_after} blocks' if arm.dropped else None),
 )
-_MEASURED: Sequence[Column[tuple[ExperimentArm, SignalVerdict]]] = (
+_MEASURED: Sequence[Column[tuple[Arm, SignalVerdict]]] = (
     Column('SIGNAL', lambda row: signal_named(row[1].name).title),
-    Column('ARM', lambda row: row[0].arm.name),
+    Column('ARM', lambda row: row[0].name),
     Column('VERDICT', lambda row: row[1].effect.value),
     Column(
         'EFFECT',
@@ -240,6 +201,5 @@ def experiment_fields(state: ExperimentState) -> Iterable[tuple[str, Optional[st
 
 def experiment_tables(state: ExperimentState) -> str:
     """The arms, and their effect on each signal, on the goal first."""
-    arms = _arms(state.request)
-    effects = ((arm, effect) for arm in arms for effect in arm.effect)
-    return sections(table(_ARMS, arms), table(_MEASURED, effects))
+    effects = ((arm, effect) for arm in state.arms for effect in arm.signals)
+    return sections(table(_ARMS, state.arms), table(_MEASURED, effects))

@@ -154,10 +154,10 @@ def _winner(state: ExperimentState, found: Conclusion) -> Iterator[str]:
     assert arm is not None
     title = signal_named(state.request.objective).title
     yield (f'{arm.name} is better than the old options: {title} {format_effect(*arm.percents)}.')
-    if found.lead is not None:
+    if found.runner_up is not None:
         yield (
             f'It is ahead of {found.runner_up}.'
-            if found.lead.below
+            if found.ahead
             else f'The measurements do not show whether it is better than {found.runner_up}.'
         )
     unproven = ', '.join(signal_named(signal.name).title for signal in arm.of(Effect.UNCLEAR))

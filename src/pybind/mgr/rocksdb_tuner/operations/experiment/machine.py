@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from ...judge.arms import Answer, Comparison, Conclusion, conclude
+from ...judge.arms import Answer, Arm, Conclusion, conclude
 from ...mgr.records import ClusterMap
 from ...plan.commands import Action
 from ...plan.entries import own
@@ -52,8 +52,8 @@ class View:
     cluster: Observation
     #: Measured blocks of the baseline, or after the change.
     blocks: int = 0
-    #: All arms, after the last block; None: no comparison yet.
-    comparison: Optional[Comparison] = None
+    #: All arms, after the last block; empty: no comparison yet.
+    arms: tuple[Arm, ...] = ()
     #: How long the experiment has been running, while managers were active.
     elapsed_s: float = 0.0
 
@@ -115,7 +115,7 @@ class ExperimentMachine:
                 return ending(state, Outcome.FAILED, reason)
         state = without_processes(state, view.cluster)
         over = state.ending is None and view.elapsed_s >= state.request.max_duration_s
-        return concluded(state, view.comparison, over=True) if over and not flying else state
+        return concluded(state, view, over=True) if over and not flying else state
 
     # -- the leg under way
 
@@ -177,7 +177,7 @@ class ExperimentMachine:
 def _in_order(state: ExperimentState, view: View) -> ExperimentState:
     left = {n for arm in state.remaining for n in arm.osds}
     if not left:
-        return concluded(state, view.comparison, over=True)
+        return concluded(state, view, over=True)
     dropped = state.changed - left
     if dropped:
         return back(state, dropped)
@@ -195,17 +195,15 @@ def _after_block(state: ExperimentState, view: View) -> ExperimentState:
     state = replace(state, blocks=view.blocks)
     over = state.blocks >= state.request.blocks
     if state.stage is Stage.MEASURING:
-        return concluded(state, view.comparison, over=over)
+        return concluded(state, view, over=over)
     return replace(state, stage=Stage.CHANGING, blocks=0) if over else state
 
 
-def concluded(
-    state: ExperimentState, comparison: Optional[Comparison], *, over: bool
-) -> ExperimentState:
-    """Record the comparison, and end the experiment if it answers its question, or time is up."""
-    if comparison is not None:
-        state = with_arms(state, comparison.arms)
-    found = conclude(comparison, state.request.min_effect, over)
+def concluded(state: ExperimentState, view: View, *, over: bool) -> ExperimentState:
+    """Record the results, and end the experiment if they answer its question, or time is up."""
+    if view.arms:
+        state = with_arms(state, view.arms)
+    found = conclude(view.arms, view.blocks, state.request.min_effect, over)
     return state if found is None else ending(replace(state, conclusion=found), Outcome.DONE)
 
 

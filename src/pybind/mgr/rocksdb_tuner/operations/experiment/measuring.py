@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
-from ...judge.arms import Comparison, Observed, compare
+from ...judge.arms import Arm, compare
 from ...judge.evidence import Block
 from ...judge.records import block_length_s, warm_up_s
 from ...mgr.protocols import CommandError, Store
@@ -74,26 +74,20 @@ def measured_osds(state: ExperimentState) -> tuple[int, ...]:
     return (*of_arms, *state.request.controls)
 
 
-#: Measured blocks, and all arms by them.
-Found = tuple[int, Optional[Comparison]]
-NOT_MEASURED: Found = (0, None)
+#: Measured blocks, and all arms by those after the change; no arms: nothing to compare yet.
+Found = tuple[int, tuple[Arm, ...]]
+NOT_MEASURED: Found = (0, ())
 
 
 class Measuring:
-    """The blocks of one experiment at a time, and the comparison of its arms."""
+    """The blocks of one experiment at a time, and its arms compared by them."""
 
     def __init__(self, store: Store, quarantine: Quarantine) -> None:
         self._stored, self._quarantine = Stored(store, BLOCKS, Measurements), quarantine
         self._known = Measurements('')
         self._blocks = Blocks()
-        #: The last comparison, and the number of blocks in it.
+        #: As last compared.
         self._compared = NOT_MEASURED
-
-    def begin(self, experiment_id: str) -> None:
-        """Replace the measurements of an earlier experiment; raises CommandError."""
-        fresh = Measurements(experiment_id)
-        self._stored.save(fresh)
-        self._known, self._blocks, self._compared = fresh, Blocks(), NOT_MEASURED
 
     def known(self, state: ExperimentState) -> Measurements:
         """Nothing if they cannot be read, or are of another experiment."""
@@ -105,25 +99,12 @@ class Measuring:
         return self._known
 
     def found(self, state: ExperimentState) -> Found:
-        """Measured blocks of the baseline or, once it is complete, after the change.
-
-        Then also the comparison of all arms; None: nothing to compare yet.
-        """
-        known = self.known(state)
+        known, plan = self.known(state), state.request
         if state.stage is Stage.BASELINE:
-            return len(known.before), None
+            return len(known.before), ()
         if self._compared[0] != len(known.after):
-            plan = state.request
-            observed = Observed(
-                plan.arms,
-                plan.controls,
-                plan.objective,
-                plan.min_effect,
-                plan.blocks,
-                known.before,
-                known.after,
-            )
-            self._compared = len(known.after), compare(observed)
+            arms = compare(plan.arms, plan.terms, known.before, known.after)
+            self._compared = len(known.after), arms
         return self._compared
 
     def add(

@@ -47,8 +47,8 @@ def test_named_arms_are_planned_with_the_noise_of_these_osds() -> None:
     assert found.unmeasured == ()
     changed = len(found.changed)
     assert changed <= 0.25 * 24
-    assert found.detectable is not None
-    assert found.detectable <= 0.1
+    assert found.detectable_percent is not None
+    assert found.detectable_percent <= 10
     assert found.restarts == 2 * changed
     assert found.duration_s == found.measuring_s + changed * TYPICAL_RESTART_S
     noisier = planned(noise=0.04)
@@ -279,17 +279,3 @@ def test_what_cannot_be_told_is_refused_with_what_it_would_take(
     assert reason in found.refusal.reason
     assert (found.restarts, found.duration_s) == (None, None)
     assert found.refusal.osds is not None
-
-
-def test_osds_are_matched_by_placement_groups_and_primary_share() -> None:
-    """An OSD with many more of either is no control while there are others."""
-    members = [member(n) for n in range(24)]
-    details = members[3].details
-    assert details is not None
-    members[3] = members[3]._replace(details=details._replace(pgs=200))
-    full = noisy(range(24))
-    busier = tuple(w._replace(writes=89e3, write_s=450.0) for w in full.by_osd[5])
-    kept = replace(full, by_osd={**full.by_osd, 5: busier})
-    found = plan_for(Question(arms=ARMS), grounds(*members, kept=kept))
-    assert found.refusal is None
-    assert not {3, 5} & set(found.changed)

@@ -179,9 +179,9 @@ def _blocks(trial: Trial, drawn_from: Source, rng: random.Random) -> tuple[Block
         n: {} for n in range(trial.changed + trial.controls)
     }
     for signal, track in drawn_from.tracks.items():
-        common = _drawn(track.common, count * windows, rng)
+        common = drawn(track.common, count * windows, rng)
         for n, column in columns.items():
-            own = _drawn(rng.choice(track.own), count * windows, rng)
+            own = drawn(rng.choice(track.own), count * windows, rng)
             level = track.middle + rng.gauss(0, 0.2)
             moved = rng.gauss(0, trial.drift)
             if n < trial.changed and signal == trial.worsened:
@@ -201,7 +201,7 @@ def _blocks(trial: Trial, drawn_from: Source, rng: random.Random) -> tuple[Block
     )
 
 
-def _drawn(track: Sequence[float], count: int, rng: random.Random) -> list[float]:
+def drawn(track: Sequence[float], count: int, rng: random.Random) -> list[float]:
     """``count`` values in runs of random length, each from a random place of the track."""
     found: list[float] = []
     while len(found) < count:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import replace
 from typing import Optional
@@ -96,13 +95,6 @@ def test_change_of_all_osds_is_not_blamed_on_the_rollout() -> None:
     assert judged.verdict is Verdict.NO_WORSE
     assert {s.effect for s in judged.signals if s.name not in EVENTS} == {Effect.SAME}
     assert {of(judged, name).effect for name in EVENTS} == {Effect.UNCLEAR}
-
-
-def test_slow_drift_does_not_count_as_many_independent_values() -> None:
-    def swinging(count: int, phase: float) -> tuple[Block, ...]:
-        return tuple(block(math.exp(math.sin(phase + i / 4)), 1.0, 1.0) for i in range(count))
-
-    assert judge(evidence(swinging(12, 0.0), swinging(12, 3.0))).verdict is Verdict.INCONCLUSIVE
 
 
 def flushing(blocks: tuple[Block, ...], *flushed: Optional[float]) -> tuple[Block, ...]:

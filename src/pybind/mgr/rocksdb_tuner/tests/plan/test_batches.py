@@ -17,7 +17,6 @@ from rocksdb_tuner.plan.batches import (
     soak_for,
     without_gain,
 )
-from rocksdb_tuner.plan.order import in_batches
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
@@ -25,34 +24,6 @@ from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
 BATCH_SOAK = SoakPlan(240.0, 480.0, Inconclusive.PROMOTE)
 SOAK = SoakPlan(240.0, 600.0, batches=BATCH_SOAK)
 SHORT_SOAK = SoakPlan(240.0, 600.0, batches=SoakPlan(60.0, 120.0))
-
-
-def test_batch_is_compared_with_osds_changed_later() -> None:
-    cluster = FakeCluster(osds=8, per_host=2)
-    request = set_profile(cluster, controls=(7, 6, 5, 4))
-    request = replace(request, batches=in_batches(request.order, cluster.places))
-    planned = planned_batches(request, SOAK)
-    assert [(b.osds, b.controls) for b in planned] == [
-        ((0,), (7, 6, 5, 4)),
-        ((1,), (7, 6, 5, 4)),
-        ((2, 3), (7, 6, 5, 4)),
-        ((4, 5), (7, 6)),
-        ((6, 7), ()),
-    ]
-    assert [b.judged for b in planned] == [True, True, True, True, False]
-    # The canary's verdict is separate; three others share one error rate.
-    assert [b.among for b in planned] == [1, 3, 3, 3, 3]
-
-
-def test_stored_evidence_of_a_large_batch_is_bounded() -> None:
-    request = set_profile(FakeCluster(osds=200, per_host=100))
-    pieces = (request.order[:1], request.order[1:100], request.order[100:])
-    fields = {**vars(request), 'batches': pieces}
-    for batch in planned_batches(ChangeRequest(**fields), SOAK):
-        assert len(batch.compared) + len(batch.controls) <= limits().most_controls + 1 or (
-            batch.number == 0
-        )
-        assert set(batch.compared) <= set(batch.osds)
 
 
 def plan(osds: int, **changes: object) -> ChangeRequest:

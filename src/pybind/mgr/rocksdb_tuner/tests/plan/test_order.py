@@ -42,11 +42,6 @@ def test_unknown_load_is_not_treated_as_low() -> None:
     assert canary_first(on('a', 'b', 'c'), {0: None, 2: 900.0}) == (2, 0, 1)
 
 
-def test_failure_domains_are_finished_one_by_one() -> None:
-    order = canary_first(on('a', 'b', 'a', 'b'), {0: 1.0, 1: 2.0, 2: 400.0, 3: 3.0})
-    assert order == (1, 3, 0, 2)
-
-
 def test_racks_are_finished_one_by_one_host_by_host() -> None:
     racks = {'a': 'r1', 'b': 'r2', 'c': 'r1', 'd': 'r2'}
     places = {
@@ -55,13 +50,6 @@ def test_racks_are_finished_one_by_one_host_by_host() -> None:
     order = canary_first(places, {**dict.fromkeys(places, 100.0), 6: 90.0})
     assert order == (6, 2, 0, 4, 1, 5, 3, 7)
     assert in_batches(order, places) == ((6,), (2,), (0, 4), (1, 5, 3, 7))
-
-
-def test_single_osd_domains_go_host_by_host_with_one_osd_per_batch() -> None:
-    places = {n: Place('ab'[n % 2], FailureDomain('osd', f'osd.{n}')) for n in range(6)}
-    order = canary_first(places, dict.fromkeys(places, 100.0))
-    assert order == (0, 2, 4, 1, 3, 5)
-    assert in_batches(order, places) == tuple((n,) for n in order)
 
 
 def test_controls_have_the_most_similar_client_writes() -> None:
@@ -139,11 +127,6 @@ def test_batches_hold_every_osd_once_in_order_grow_and_stay_within_one_failure_d
         if number + 1 < len(found):
             following = places[found[number + 1][0]].domain
             assert len(batch) == most or following is None or following != domain
-
-
-def test_batch_has_the_maximum_allowed_size() -> None:
-    places = on(*'a' * 10, *'b' * 3)
-    assert [len(batch) for batch in in_batches(range(13), places)] == [1, 1, 2, 4, 2, 3]
 
 
 def test_typical_is_half_to_twice_the_median_and_none_if_most_are_idle() -> None:

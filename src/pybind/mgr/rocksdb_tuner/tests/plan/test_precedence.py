@@ -111,20 +111,3 @@ def test_entry_with_a_matching_mask_is_meant_for_the_osd(who: str) -> None:
 def test_unknown_host_leaves_the_startup_entry_open() -> None:
     with pytest.raises(UnknownMaskError):
         deciding_entry([entry('osd/host:node2')], replace(OSD, host=None))
-
-
-def test_first_of_two_equally_specific_entries_applies() -> None:
-    both = [entry('osd/class:ssd/host:node1'), entry('osd/host:node1/class:ssd')]
-    assert entry_in_force(both, OSD) == both[0]
-    assert entry_in_force(both[::-1], OSD) == both[1]
-    same = [ConfigEntry('osd', 'bluestore_rocksdb_options', value) for value in ('a=1', 'b=1')]
-    assert deciding_entry(same, OSD) == same[0]
-    assert deciding_entry(same[::-1], OSD) == same[1]
-
-
-def test_host_entry_overrides_class_entry_and_both_override_one_for_all() -> None:
-    """The value used by a running OSD; measured on 16.2.15."""
-    ranked = ['osd/class:ssd/host:node1', 'osd/host:node1', 'osd/class:ssd', 'osd', 'global']
-    for i in range(len(ranked)):
-        left = [entry(who) for who in ranked[i:]]
-        assert entry_in_force(left, OSD) == entry_in_force(left[::-1], OSD) == entry(ranked[i])

@@ -26,12 +26,6 @@ def test_each_osd_has_a_target_and_its_final_own_entry() -> None:
     assert request.shared_entries == ((ALL, NEW), ('osd.7', None))
 
 
-@pytest.mark.parametrize(('option', 'other'), [(OPTION, ANNEX), (ANNEX, OPTION)])
-def test_other_option_is_the_unchanged_one(option: str, other: str) -> None:
-    """OSDs read both together."""
-    assert replace(set_profile(FakeCluster(1)), option=option).other_option == other
-
-
 @pytest.mark.parametrize(
     ('source', 'where'),
     [

@@ -483,7 +483,6 @@ CASES: Mapping[str, Any] = {
             'OSDs': Refusal('why', osds=24),
             'hours': Refusal('why', duration_s=7200),
             'OSDs or hours': Refusal('why', osds=24, duration_s=7200),
-            'OSDs or effect': Refusal('why', osds=24, min_effect=0.31),
         }.items()
     },
     'health checks': health,

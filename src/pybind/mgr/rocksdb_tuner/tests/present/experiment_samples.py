@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from rocksdb_tuner.advise.experiment_plan import Question, plan_for
 from rocksdb_tuner.judge.arms import Answer, Arm, Conclusion
 from rocksdb_tuner.judge.records import Effect, Predicted, SignalVerdict
-from rocksdb_tuner.judge.statistics import Contrast
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage, with_arms
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdProgress, OsdStep
@@ -49,13 +47,9 @@ def plan() -> ExperimentPlan:
         blocks=6,
         settle_blocks=2,
         block_s=600.0,
-        detectable=0.08123,
-        unsafe_detectable=0.142,
+        detectable_percent=8.123,
+        unsafe_percent=14.2,
     )
-
-
-def contrast(*percents: float) -> Contrast:
-    return Contrast(*(math.log1p(percent / 100) for percent in percents))
 
 
 def baseline() -> ExperimentState:
@@ -80,16 +74,14 @@ def measuring() -> ExperimentState:
     """One arm was dropped."""
     started = baseline()
     signals = (
-        SignalVerdict('op_w_latency_ms', Effect.SAME, -1.0, -5.0, 4.0),
         SignalVerdict(OBJECTIVE, Effect.UNCLEAR, -12.5, -27.1, 4.3),
+        SignalVerdict('op_w_latency_ms', Effect.SAME, -1.0, -5.0, 4.0),
         SignalVerdict('slow_ops', Effect.UNCLEAR),
     )
     worse = SignalVerdict(OBJECTIVE, Effect.WORSE, 31.0, 18.2, 45.9)
     best, other = started.arms
-    other = replace(other, gain=contrast(31.0, 18.2, 45.9), signals=(worse,), dropped_after=4)
-    state = with_arms(
-        started, (replace(best, gain=contrast(-12.5, -27.1, 4.3), signals=signals), other)
-    )
+    other = replace(other, signals=(worse,), dropped_after=4)
+    state = with_arms(started, (replace(best, signals=signals), other))
     return replace(
         state,
         osds=tuple(
@@ -118,12 +110,12 @@ def ended(answer: Answer = Answer.WINNER) -> ExperimentState:
         answer,
         winner=BEST if won else None,
         runner_up=OTHER if won else None,
-        lead=contrast(-33.0, -41.0, -20.0) if won else None,
+        ahead=won,
         within=0.07 if answer is Answer.NO_DIFFERENCE else None,
     )
     failed = answer is Answer.FAILED
     best, other = state.arms
-    best = replace(best, gain=contrast(-12.5, -18.1, -6.3), signals=signals)
+    best = replace(best, signals=signals)
     state = with_arms(state, (best, replace(other, crashed=failed)))
     return replace(
         state,

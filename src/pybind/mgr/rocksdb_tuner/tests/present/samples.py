@@ -733,8 +733,8 @@ for _record, _strategy in (
         st.builds(
             ExperimentPlan,
             min_effect=st.floats(0, 10),
-            detectable=st.none() | st.floats(0, 10),
-            unsafe_detectable=st.none() | st.floats(0, 10),
+            detectable_percent=st.none() | st.floats(0, 10),
+            unsafe_percent=st.none() | st.floats(0, 10),
         ),
     ),
     (Weighing, st.builds(Weighing, resource=st.sampled_from(sorted(RESOURCES)))),

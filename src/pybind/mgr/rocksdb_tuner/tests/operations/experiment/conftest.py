@@ -53,8 +53,8 @@ def plan(
         blocks=blocks,
         settle_blocks=settle_blocks,
         block_s=BLOCK_S,
-        detectable=0.1,
-        unsafe_detectable=0.2,
+        detectable_percent=10.0,
+        unsafe_percent=20.0,
     )
     return replace(planned, **changes)  # type: ignore[arg-type]
 

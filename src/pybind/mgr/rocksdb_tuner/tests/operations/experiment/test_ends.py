@@ -85,7 +85,7 @@ def test_worse_arm_is_restored_while_the_others_are_measured(
     run.come_to(lambda state: bool(dropped(state)))
     (slow,) = [arm for arm in run.now.arms if arm.dropped]
     assert slow.name == 'slow'
-    assert slow.why_dropped.startswith('worse: ')
+    assert str(slow.why_dropped).startswith('worse: ')
     run.come_to(dropping)
     state = run.come_to(lambda state: state.leg is None)
     assert measuring(state)
@@ -98,7 +98,8 @@ def test_worse_arm_is_restored_while_the_others_are_measured(
 def test_experiment_ends_once_every_arm_was_dropped(run: ExperimentRun) -> None:
     """In the first block, which concludes nothing else."""
     run.clients.factors = {SLOW: 3.0}
-    run.begin(plan(('slow',), columns=((1, 4),), blocks=12))
+    controls = (0, 2, 3, 5, 7, 8)
+    run.begin(plan(('slow',), columns=((1, 4),), controls=controls, blocks=12))
     state = run.finish()
     assert (dropped(state), state.arms[0].dropped_after) == (['slow'], 1)
     assert state.conclusion is not None

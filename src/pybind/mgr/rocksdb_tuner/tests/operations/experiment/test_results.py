@@ -9,12 +9,15 @@ import pytest
 
 from rocksdb_tuner.judge.arms import Answer, Conclusion
 from rocksdb_tuner.judge.predictions import PredictionResult
+from rocksdb_tuner.judge.records import Effect, SignalVerdict
 from rocksdb_tuner.operations.experiment.announce import in_words, measured_arms, record_of
 from rocksdb_tuner.operations.experiment.records import with_arms
 from rocksdb_tuner.operations.history import comparisons, track_record
 from rocksdb_tuner.tests.present import experiment_samples as experiments
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.tests.present.experiment_samples import BEST, OBJECTIVE, OTHER
+
+UNBOUNDED = SignalVerdict(OBJECTIVE, Effect.BETTER, -39.0)
 
 
 def test_bounded_effects_of_all_arms_are_evidence() -> None:
@@ -32,8 +35,8 @@ def test_bounded_effects_of_all_arms_are_evidence() -> None:
 
 def test_unbounded_results_and_unknown_releases_are_no_evidence() -> None:
     state = experiments.ended()
-    open_ended = replace(state.arms[0], gain=experiments.contrast(-12.5))
-    nothing = replace(state.arms[1], gain=None)
+    open_ended = replace(state.arms[0], signals=(UNBOUNDED,))
+    nothing = replace(state.arms[1], signals=())
     assert measured_arms([record_of(with_arms(state, (open_ended, nothing)))]) == ()
     unknown = replace(state, request=replace(state.request, release=None))
     assert measured_arms([record_of(unknown)]) == ()
@@ -55,7 +58,7 @@ def test_predictions_of_arms_join_the_track_record() -> None:
     assert after.held == before.held + 1
     assert after.not_compared == before.not_compared
     state = experiments.ended()
-    open_ended = replace(state.arms[0], gain=experiments.contrast(-12.5))
+    open_ended = replace(state.arms[0], signals=(UNBOUNDED,))
     assert comparisons(record_of(with_arms(state, (open_ended, state.arms[1])))) == ()
 
 
@@ -81,7 +84,7 @@ def test_conclusion_is_in_sentences(conclusion: Optional[Conclusion], words: Opt
 
 def test_winner_without_bounds_is_said_to_be_unbounded() -> None:
     state = experiments.ended()
-    open_ended = replace(state.arms[0], gain=experiments.contrast(-39.0), signals=())
+    open_ended = replace(state.arms[0], signals=(UNBOUNDED,))
     state = with_arms(state, (open_ended, state.arms[1]))
     found = in_words(replace(state, conclusion=Conclusion(Answer.WINNER, BEST)))
     assert (

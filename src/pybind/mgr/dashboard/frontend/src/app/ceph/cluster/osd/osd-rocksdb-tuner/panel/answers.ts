@@ -3,6 +3,24 @@
 /** What is not known: everything is null. */
 export type OrNulls<T> = { [K in keyof T]: T[K] | null };
 
+/** An option string on some OSDs. */
+export interface Arm {
+  /** Name of the arm: the profile that it tries. */
+  name: string;
+  /** Option string of the arm. */
+  options: string;
+  /** Prediction of the model and published figures; null: none. */
+  predicted: Predicted | null;
+  /** OSDs of the arm. */
+  osds: number[];
+  /** Effect on each signal, the goal of the experiment first. */
+  effect: SignalVerdict[];
+  /** Verdict so far; "failed": an OSD crashed or did not start; null: none yet. */
+  verdict: 'better' | 'same' | 'worse' | 'unclear' | 'failed' | null;
+  /** Why it ended before the experiment, as a phrase; null if it did not. */
+  dropped: string | null;
+}
+
 /** Candidates of one group, and the choice; all null if none were compared. */
 export interface Assessment {
   /** Config mask of the group. */
@@ -183,12 +201,12 @@ export interface Experiment {
   max_duration_s: number;
   /** OSDs that stay unchanged for comparison. */
   controls: number[];
-  /** Smaller differences count as none. */
-  min_effect_percent: number;
   /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
   detectable_percent: number | null;
   /** Smallest worsening that ends an arm within three blocks; null: unknown. */
   unsafe_percent: number | null;
+  /** Smaller differences count as none. */
+  min_effect_percent: number;
   /** Planned duration in seconds, without waiting for gates; null: no plan. */
   duration_s: number | null;
   /** Planned restarts of OSDs, including the last; null: no plan. */
@@ -216,7 +234,7 @@ export interface Experiment {
   /** Current phase. */
   phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted';
   /** The compared option strings. */
-  arms: ExperimentArm[];
+  arms: Arm[];
   /** Number of measured blocks. */
   blocks: number;
   /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data is inconclusive; null: not yet. */
@@ -225,24 +243,6 @@ export interface Experiment {
   winner: string | null;
   /** State or result, as a sentence. */
   summary: string;
-}
-
-/** An option string on some OSDs. */
-export interface ExperimentArm {
-  /** Name of the arm: the profile that it tries. */
-  name: string;
-  /** Option string of the arm. */
-  options: string;
-  /** OSDs of the arm. */
-  osds: number[];
-  /** Prediction of the model and published figures; null: none. */
-  predicted: Predicted | null;
-  /** Verdict so far; "failed": an OSD crashed or did not start; null: none yet. */
-  verdict: 'better' | 'same' | 'worse' | 'unclear' | 'failed' | null;
-  /** Effect on each signal, the goal of the experiment first. */
-  effect: SignalVerdict[];
-  /** Why it ended before the experiment, as a phrase; null if it did not. */
-  dropped: string | null;
 }
 
 /** Result of an experiment. */
@@ -256,7 +256,7 @@ export interface ExperimentOutcome {
   /** Best arm; null: none, or not yet. */
   winner: string | null;
   /** The arms. */
-  arms: ExperimentArm[];
+  arms: Arm[];
 }
 
 /** Preview of `experiment start`: an experiment without an id, times and a result. */
@@ -270,7 +270,7 @@ export interface ExperimentPlan {
   /** Always "planned". */
   phase: 'planned';
   /** Option strings to compare; without any effects. */
-  arms: ExperimentArm[];
+  arms: Arm[];
   /** Config mask of the group. */
   who: string;
   /** The judged signal that arms are expected to improve. */
@@ -283,12 +283,12 @@ export interface ExperimentPlan {
   max_duration_s: number;
   /** OSDs that stay unchanged for comparison. */
   controls: number[];
-  /** Smaller differences count as none. */
-  min_effect_percent: number;
   /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
   detectable_percent: number | null;
   /** Smallest worsening that ends an arm within three blocks; null: unknown. */
   unsafe_percent: number | null;
+  /** Smaller differences count as none. */
+  min_effect_percent: number;
   /** Planned duration in seconds, without waiting for gates; null: no plan. */
   duration_s: number | null;
   /** Planned restarts of OSDs, including the last; null: no plan. */
