@@ -67,48 +67,42 @@ class DoctorCheck:
 _Case = tuple[object, Optional[bool], str, Optional[str]]
 
 
+#: The module works without them.
+_OPTIONAL = frozenset({'statistics', 'orchestrator', 'dashboard', 'metrics'})
+
+
 def examine(snapshot: Snapshot, environment: Environment) -> tuple[DoctorCheck, ...]:
-    """All checks, starting with those that all others depend on."""
-    return (
-        _first('mode', *_mode(snapshot)),
-        _first('manager-files', *_managers(snapshot)),
-        _first('release', *_release(snapshot)),
-        _first('sampling', *_sampling(snapshot)),
-        _first(
-            'module',
-            *_unless(
-                [failure.sentence for failure in snapshot.failing],
-                'see the log of the active manager',
-                'all steps of the module work',
-            ),
+    """All checks, starting with those that all others depend on; each by its first case."""
+    impossible = () if snapshot.impossible is None else (snapshot.impossible,)
+    checks: dict[str, Iterable[_Case]] = {
+        'mode': _mode(snapshot),
+        'manager-files': _managers(snapshot),
+        'release': _release(snapshot),
+        'sampling': _sampling(snapshot),
+        'module': _unless(
+            [failure.sentence for failure in snapshot.failing],
+            'see the log of the active manager',
+            'all steps of the module work',
         ),
-        _first(
-            'stored-data',
-            *_unless(
-                snapshot.notices,
-                '"ceph rocksdb-tuner history" and "ceph config dump" show past changes',
-                'stored data is readable',
-            ),
+        'stored-data': _unless(
+            snapshot.notices,
+            '"ceph rocksdb-tuner history" and "ceph config dump" show past changes',
+            'stored data is readable',
         ),
-        _first(
-            'options',
-            *_unless(
-                [snapshot.impossible] if snapshot.impossible else [],
-                '"ceph config set mgr mgr/rocksdb_tuner/OPTION VALUE"',
-                'the options of the module are consistent',
-            ),
+        'options': _unless(
+            impossible,
+            '"ceph config set mgr mgr/rocksdb_tuner/OPTION VALUE"',
+            'the options of the module are consistent',
         ),
-        _first('statistics', *_statistics(snapshot), optional=True),
-        _first('orchestrator', *_orchestrator(environment), optional=True),
-        _first('dashboard', *_dashboard(environment), optional=True),
-        _first('metrics', *_metrics(environment), optional=True),
+        'statistics': _statistics(snapshot),
+        'orchestrator': _orchestrator(environment),
+        'dashboard': _dashboard(environment),
+        'metrics': _metrics(environment),
+    }
+    return tuple(
+        DoctorCheck(name, *next(c[1:] for c in cases if c[0]), optional=name in _OPTIONAL)
+        for name, cases in checks.items()
     )
-
-
-def _first(check_id: str, *cases: _Case, optional: bool = False) -> DoctorCheck:
-    """By the first case that holds."""
-    ok, summary, remedy = next(case[1:] for case in cases if case[0])
-    return DoctorCheck(check_id, ok, summary, remedy, optional)
 
 
 def _unless(problems: Sequence[str], remedy: str, fine: str) -> Iterable[_Case]:

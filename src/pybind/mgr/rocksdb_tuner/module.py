@@ -115,7 +115,6 @@ class Module(MgrModule):
                 self._wake.clear()
         finally:
             self._metrics.close()
-            self._tuner.close()
 
     def shutdown(self) -> None:
         self._stopping = True

@@ -157,11 +157,6 @@ class Tuner:
         shown = {**self.operations.shown(), 'failing': self.steps.failing, 'published_s': now_s}
         self._publish(replace(self.snapshot, **shown))
 
-    def close(self) -> None:
-        """Discard pending queries; the module ends."""
-        for queries in (self.osd_queries, self.deep_stats, self._audit_log):
-            queries.drop()
-
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.
 
@@ -207,7 +202,6 @@ class Tuner:
             run('OSD starts', lambda: sampler.watch_starts(self.monotonic()))
             self.cluster_state.refresh(now_s)
         else:
-            self.osd_queries.drop()
             run('sampling', lambda: sampler.rest(settings, now_s))
         # Sampling and evaluation send no requests, but scale with the number of OSDs: their CPU
         # time determines the interval.

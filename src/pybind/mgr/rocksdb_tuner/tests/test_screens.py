@@ -12,22 +12,20 @@ from typing import Any
 
 import pytest
 
+from rocksdb_tuner import Module
 from rocksdb_tuner.advise.conditions.declaration import conditions
-from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Finding, GroupFacts, OsdFacts, Severity
-from rocksdb_tuner.commands import COMMANDS, Context
+from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.deep.reader import OPTIONS as DEEP_OPTIONS
 from rocksdb_tuner.deep.reader import OsdDeepStats
 from rocksdb_tuner.observe.details import Details, WriteLatency
 from rocksdb_tuner.observe.kv_stats import parse_deep_stats
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present.layout import HEIGHT, WIDTH, display_width
-from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Snapshot
 
-from .fake_cluster import FakeStore
 from .present import experiment_samples, samples
 from .query_command import ask
 
@@ -37,27 +35,19 @@ DEEP = Path(__file__).parent / 'observe/data'
 LATENCY = WriteLatency(60.0, 4.9, 0.6, 0.3, 3.6, 0.1, 0.01, 0.2, 2.3, 1.2, 0.3, 0.8, 0.5, 0.1)
 
 
-class Module:
-    """The part of the module that read commands use, with a given snapshot."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        deep = parse_deep_stats((DEEP / 'tentacle/extended.txt').read_text())
-        tuner: Any = SimpleNamespace(
-            snapshot=snapshot,
-            steps=SimpleNamespace(failing=()),
-            published=SimpleNamespace(snapshot=snapshot, inputs=None),
-            deep_stats=SimpleNamespace(
-                read=lambda osd_id: OsdDeepStats(osd_id, samples.NOW_S, deep, DEEP_OPTIONS)
-            ),
-        )
-        options = {setting.name: setting.default for setting in SETTINGS}
-        self.context = Context(
-            lambda: tuner,
-            CustomProfiles(FakeStore()),
-            options.__getitem__,
-            lambda _: None,
-            lambda: None,
-        )
+def module_in(snapshot: Snapshot) -> Any:
+    """The module with a given snapshot."""
+    made: Any = Module('rocksdb_tuner', '', '')
+    deep = parse_deep_stats((DEEP / 'tentacle/extended.txt').read_text())
+    made._tuner = SimpleNamespace(
+        snapshot=snapshot,
+        steps=SimpleNamespace(failing=()),
+        published=SimpleNamespace(snapshot=snapshot, inputs=None),
+        deep_stats=SimpleNamespace(
+            read=lambda osd_id: OsdDeepStats(osd_id, samples.NOW_S, deep, DEEP_OPTIONS)
+        ),
+    )
+    return made
 
 
 @lru_cache(maxsize=1)
@@ -140,7 +130,7 @@ def clusters() -> dict[str, Snapshot]:
 
 def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Every read command, and changes as dry runs."""
-    module = Module(snapshot)
+    module = module_in(snapshot)
 
     def asked(name: str, **arguments: Any) -> tuple[str, str]:
         result = ask(module, name, **arguments)
@@ -169,7 +159,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 def of_options() -> Iterator[tuple[str, str]]:
     """Commands about option strings."""
-    module = Module(samples.small_cluster())
+    module = module_in(samples.small_cluster())
     for profile in profiles():
         for name, arguments in (
             ('model', {'options': profile.options, 'release': 'reef'}),
@@ -227,7 +217,7 @@ def test_every_answer_about_options_is_one_screen() -> None:
 
 
 def test_all_shows_everything() -> None:
-    module = Module(huge())
+    module = module_in(huge())
     assert len(ask(module, 'osd', all=True).stdout.split('\n')) > OSDS
     assert '\n... 2,980 more: --all\n' in ask(module, 'osd').stdout
     for name in COMMANDS:

@@ -15,7 +15,6 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.observe.starts import LastStart
-from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.compaction.plan import recommended
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Phase
 from rocksdb_tuner.operations.rollout.automatic import MaintenanceWindow, Policy
@@ -217,18 +216,6 @@ def test_clock_change_stops_neither_samples_nor_a_soak(world: World, jump_s: flo
     state = world.tuner.snapshot.rollout
     assert state is not None
     assert state.verdict is Verdict.NO_WORSE
-
-
-def test_rollout_keeps_the_soak_of_its_start(world: World) -> None:
-    recommendation_id = world.recommended_for_rbd()
-    world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
-    world.apply(recommendation_id)
-    world.settings = replace(world.settings, soak=SoakPlan())
-    world.run(120)
-    state = world.tuner.snapshot.rollout
-    assert state is not None
-    assert state.soak == SoakPlan(240.0, 1800.0)
-    assert world.cluster.commands == []
 
 
 def test_nothing_starts_outside_the_maintenance_window(world: World) -> None:
@@ -452,19 +439,6 @@ def test_compacting_osds_are_not_queried_further_and_nothing_else_starts(
         world.compact(offered)
 
 
-def test_campaign_wait_raises_an_alarm(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(announce, 'GATE_ALARM_AFTER_S', 200.0)
-    world.compact(world.changed_compression())
-    world.cluster.flags.add('noout')
-    world.run(150)
-    assert world.tuner.snapshot.campaign_waits is None
-    world.run(100)
-    assert 'noout' in str(world.tuner.snapshot.campaign_waits)
-    world.cluster.flags.discard('noout')
-    world.run(20)
-    assert world.tuner.snapshot.campaign_waits is None
-
-
 def test_rollback_ends_the_campaign_of_the_reverted_change(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)
@@ -476,15 +450,6 @@ def test_rollback_ends_the_campaign_of_the_reverted_change(world: World) -> None
     assert campaign is not None
     assert campaign.outcome is Outcome.ABORTED
     assert not [r for r in world.tuner.snapshot.recommendations if r.kind is Kind.COMPACT]
-
-
-def test_broken_stored_state_is_reported_and_not_applied(world: World) -> None:
-    world.store.set('rollout/current', '{"version": 1, "trunca')
-    world.takeover()
-    world.run(60)
-    assert world.tuner.snapshot.rollout is None
-    assert world.tuner.snapshot.notices
-    assert world.cluster.commands == []
 
 
 @pytest.mark.parametrize('version', ['21.1.0', '15.2.17', '22.0.0-123-gabcdef'])

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
-from ..advise.profiles import Hardware, Profile, Provenance
+from ..advise.custom_profiles import custom_profile
+from ..advise.profiles import Profile, Provenance
 from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
 from ..operations.experiment.announce import in_words
@@ -30,19 +31,12 @@ def profile_of(state: ExperimentState, cluster: Optional[str]) -> Optional[Profi
     where = f'experiment {state.experiment_id} on {request.who}'
     if cluster is not None:
         where += f' of cluster {cluster}'
-    return Profile(
-        name=f'{state.experiment_id.lower()}-winner',
+    return custom_profile(
+        f'{state.experiment_id.lower()}-winner',
         title=f'Winner of experiment {state.experiment_id}: {won.name}',
         options=won.options,
-        release_defaults=(),
-        suitability=(),
-        hardware=Hardware(None, ()),
-        evidence=(),
-        cautions=(),
-        superseded=None,
-        superseded_from_rocksdb=None,
+        releases=(request.release,),
         source=f'{where}, {started or "at an unknown time"}: {in_words(state)}',
-        own_releases=(request.release,),
         provenance=Provenance(
             experiment_id=state.experiment_id,
             cluster=cluster,

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from functools import partial
 from math import ceil
 from typing import Optional, TypeVar
@@ -59,9 +60,7 @@ class Queries:
         self._start = start
         self._lock = threading.Lock()
         self._pending: set[int] = set()
-        #: Answers to queries from before the last `drop` are discarded.
-        self._round = 0
-        self._answered: queue.SimpleQueue[tuple[int, Callable[[], None]]] = queue.SimpleQueue()
+        self._answered: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
 
     def free(self, osd_id: int) -> bool:
         """Whether this OSD can be queried now."""
@@ -82,7 +81,6 @@ class Queries:
             if not self._has_room(osd_id):
                 return False
             self._pending.add(osd_id)
-            query_round = self._round
 
         def run() -> None:
             found: Future[_T] = Future()
@@ -93,7 +91,7 @@ class Queries:
             finally:
                 with self._lock:
                     self._pending.discard(osd_id)
-            self._answered.put((query_round, lambda: take(found.result())))
+            self._answered.put(lambda: take(found.result()))
 
         try:
             self._start(run)
@@ -106,18 +104,9 @@ class Queries:
 
     def take_answers(self) -> None:
         """Process answers, in the serve thread."""
-        for _ in range(BATCH_MAX):
-            try:
-                query_round, answer = self._answered.get_nowait()
-            except queue.Empty:
-                return
-            if query_round == self._round:
-                answer()
-
-    def drop(self) -> None:
-        """Discard pending queries; only in the serve thread."""
-        with self._lock:
-            self._round += 1
+        with suppress(queue.Empty):
+            for _ in range(BATCH_MAX):
+                self._answered.get_nowait()()
 
 
 #: Maximum of OSDs that are queried at the same time for recommendations.

@@ -45,7 +45,6 @@ class Seen:
     window: Optional[tuple[float, float]]
     workload_class: str
     confidence: float
-    evidence: tuple[str, ...]
     #: The total work of all sampled OSDs, which the name is based on.
     activity: Optional[Activity]
     #: WAL bytes of all of them, including replicas' writes and recovered objects.
@@ -76,7 +75,6 @@ class Onset:
 
     run: str
     span: Span
-    offset_s: float
     #: From its begin to the first right class; None: never.
     right_after_s: Optional[float]
     #: Of the class shown, from the end of the span before to the end of this one.
@@ -85,20 +83,6 @@ class Onset:
     #: another workload (a client fills its data before reading, and verifies its writes). Of two
     #: correct names, that of recovery and of a client, one may follow the other.
     true_changes: int
-
-
-@dataclass(frozen=True)
-class Score:
-    """For one class."""
-
-    precision: float
-    recall: float
-    windows: int
-
-    @property
-    def f1(self) -> float:
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
 
 
 def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = None) -> list[Seen]:
@@ -123,7 +107,6 @@ def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = N
                 covered(of),
                 workload.workload_class.value,
                 workload.confidence,
-                tuple(e.statement for e in workload.evidence),
                 activity(of),
                 sum(s.wal_bytes_per_s or 0.0 for s in of),
             )
@@ -189,7 +172,7 @@ def had_no_work(seen: Seen, idle: Sequence[Seen]) -> bool:
     )
 
 
-def onsets(recording: Recording, shown: Sequence[Seen], offset_s: float) -> list[Onset]:
+def onsets(recording: Recording, shown: Sequence[Seen]) -> list[Onset]:
     """When each long span got a right name, and how often the name changed meanwhile.
 
     What is shown before anything is known is no change.
@@ -212,7 +195,6 @@ def onsets(recording: Recording, shown: Sequence[Seen], offset_s: float) -> list
             Onset(
                 recording.name,
                 span,
-                offset_s,
                 right[0] - span.begin_s if right else None,
                 sum(a != b for a, b in zip(names, names[1:])),
                 len(span.labels) + (span.begin_s - since_s >= GAP_S),
@@ -221,26 +203,21 @@ def onsets(recording: Recording, shown: Sequence[Seen], offset_s: float) -> list
     return found
 
 
-def confusion(judged: Iterable[Judged]) -> Counter[tuple[str, str]]:
-    """Windows by (true, shown) class."""
-    return Counter((j.truth, j.seen.workload_class) for j in judged)
-
-
-def scores(judged: Sequence[Judged]) -> dict[str, Score]:
-    """By class that truly occurs."""
-    counts = confusion(judged)
-    found = {}
-    for name in sorted({truth for truth, _ in counts}):
+def f1_scores(judged: Sequence[Judged]) -> list[float]:
+    """Of each class that truly occurs."""
+    counts = Counter((j.truth, j.seen.workload_class) for j in judged)
+    found = []
+    for name in {truth for truth, _ in counts}:
         right = counts[name, name]
         shown = sum(n for (_, seen), n in counts.items() if seen == name)
         true = sum(n for (truth, _), n in counts.items() if truth == name)
-        found[name] = Score(right / shown if shown else 0.0, right / true, true)
+        found.append(2 * right / (shown + true))
     return found
 
 
 def macro_f1(judged: Sequence[Judged]) -> float:
-    found = scores(judged)
-    return sum(score.f1 for score in found.values()) / len(found) if found else 0.0
+    found = f1_scores(judged)
+    return sum(found) / len(found) if found else 0.0
 
 
 def reliability(judged: Iterable[Judged]) -> list[tuple[float, float, int, int]]:

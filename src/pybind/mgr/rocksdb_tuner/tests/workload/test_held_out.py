@@ -27,7 +27,7 @@ def judged() -> tuple[list[Judged], list[Onset]]:
         for offset_s in evaluation.OFFSETS_S:
             shown = evaluation.watch(recording, offset_s)
             windows += evaluation.judge(recording, shown)
-            onsets += evaluation.onsets(recording, shown, offset_s)
+            onsets += evaluation.onsets(recording, shown)
     return windows, onsets
 
 
