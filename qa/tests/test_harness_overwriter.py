@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_annex import copy_with_lz4_alone
 
 from harness.fault_injection import FaultInjection
 from harness.layout import CHECKOUT
@@ -175,3 +176,9 @@ def test_copy_of_the_module_has_the_hooks_and_the_original_has_none(tmp_path: Pa
     assert not list(installed.glob('fault_injection*'))
     own = json.loads((installed / 'knowledge/judged_signals.json').read_text())
     assert own['limits']['block_s']['value'] == 30
+
+
+def test_copy_for_the_annex_can_be_made(tmp_path: Path) -> None:
+    """Its edits name lines of the module: those of a test that runs once for a release."""
+    copy = copy_with_lz4_alone(tmp_path)
+    compile((copy / 'advise/candidates.py').read_text(), 'candidates.py', 'exec')

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,13 @@ Entry = tuple[str, str, str]
 #: On files on a disk that calls itself rotational BlueStore would defer far more writes than on
 #: flash. Stores whose OSDs were restarted under these were found damaged (see "Known limits" in
 #: doc/dev/rocksdb_tuner/operations.rst).
-_LIKE_FLASH = (('bluestore_prefer_deferred_size_hdd', '0'),)
+LIKE_FLASH = (('bluestore_prefer_deferred_size_hdd', '0'),)
+
+
+def _many(**more: Any) -> ClusterSpec:
+    """Each OSD on a host of its own. A manager that is killed comes back while another is ready."""
+    spec = ClusterSpec(mons=3, mgrs=3, few_mgr_modules=True, osd_conf=LIKE_FLASH, **more)
+    return replace(spec, crush_hosts=spec.osds)
 
 
 @dataclass(frozen=True)
@@ -47,47 +53,27 @@ class Shape:
     """A kind of cluster. A rollout changes the OSDs of the first device class."""
 
     name: str
-    osds: int = 4
-    racks: int = 0
-    device_classes: tuple[str, ...] = ('ssd',)
-    erasure_code: tuple[int, int] | None = None
-    rgw: bool = False
-    mons: int = 3
-    #: One is ready to take over while another that was killed comes back.
-    mgrs: int = 3
+    spec: ClusterSpec
 
     @property
     def members(self) -> tuple[int, ...]:
         """The OSDs that a rollout changes."""
-        kinds = self.device_classes
-        return tuple(n for n in range(self.osds) if kinds[n % len(kinds)] == kinds[0])
+        spec = self.spec
+        return tuple(n for n in range(spec.osds) if spec.class_of_osd(n) == spec.pool_class)
 
     @property
     def whole(self) -> bool:
         """Whether these are all, so that one entry is for all of them."""
-        return len(self.members) == self.osds
-
-    def spec(self, release: str, module: str) -> ClusterSpec:
-        return ClusterSpec(
-            release=release,
-            osds=self.osds,
-            crush_hosts=self.osds,
-            crush_racks=self.racks,
-            device_classes=self.device_classes,
-            erasure_code=self.erasure_code,
-            mons=self.mons,
-            mgrs=self.mgrs,
-            rgw=self.rgw,
-            module=module,
-            few_mgr_modules=True,
-            osd_conf=_LIKE_FLASH,
-        )
+        return len(self.members) == self.spec.osds
 
 
-#: Four OSDs on hosts of their own, and a gateway.
-PLAIN = Shape('plain', rgw=True)
+#: Four OSDs, and a gateway.
+PLAIN = Shape('plain', _many(osds=4, rgw=True))
 #: Six OSDs in three racks, and two of another class; the client's data are erasure-coded.
-WIDE = Shape('wide', 8, 3, ('ssd', 'ssd', 'ssd', 'hdd'), (2, 1))
+WIDE = Shape(
+    'wide',
+    _many(osds=8, crush_racks=3, device_classes=('ssd', 'ssd', 'ssd', 'hdd'), erasure_code=(2, 1)),
+)
 #: The change of a rollout: remove an old string, or set the favorite profile.
 REMOVE, SET = 'remove-override', 'set-profile'
 #: Module options: a rollout in a minute instead of an hour.
@@ -553,7 +539,7 @@ def cluster_of(shape: Shape, release: str, kind: str) -> Iterator[FaultScenario]
     with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
         fault_injection = FaultInjection(Path(directory))
         fault_injection.set_favorite(recommended=kind == SET)
-        spec = shape.spec(release, str(fault_injection.module))
+        spec = replace(shape.spec, release=release, module=str(fault_injection.module))
         with new_cluster(spec, often=True, **QUICK) as tuner:
             ceph = tuner.cluster.ceph
             # And what becomes of that

@@ -34,8 +34,13 @@ OPENED = re.compile(r'_open_db opened rocksdb path \S+ options (.*)')
 
 @pytest.fixture(scope='module')
 def files() -> Iterator[Path]:
-    """The module, which knows nothing better for metadata than the default with LZ4."""
     folder = Path(tempfile.mkdtemp(prefix='tuner-module-'))
+    yield copy_with_lz4_alone(folder)
+    shutil.rmtree(folder)
+
+
+def copy_with_lz4_alone(folder: Path) -> Path:
+    """The module, which knows nothing better for metadata than the default with LZ4."""
     copy = copy_module(folder)
     profiles = copy / 'knowledge/profiles.json'
     document = json.loads(profiles.read_text())
@@ -56,8 +61,7 @@ def files() -> Iterator[Path]:
     limits = copy / 'knowledge/limits.json'
     for name, value in (('kv_sync_idle', 1.0), ('kv_sync_bound', 1.0), ('slow_round_ms', 1e6)):
         set_threshold(limits, name, value)
-    yield copy
-    shutil.rmtree(folder)
+    return copy
 
 
 def edit(path: Path, old: str, new: str) -> None:

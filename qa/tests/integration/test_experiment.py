@@ -16,12 +16,12 @@ from typing import Any, cast
 import pytest
 from shared_cluster import new_cluster
 
-from fault_scenario import FaultScenario, MonitorKeys, Shape
-from harness import integrity
+from fault_scenario import LIKE_FLASH, FaultScenario, MonitorKeys, Shape
+from harness import ClusterSpec, integrity
 from harness.fault_injection import FaultInjection
 from harness.slow_sync import slow_down
 from harness.workloads.overwriter import Overwriter
-from module_client import CHECKOUT, OPTION
+from module_client import OPTION
 from rocksdb_tuner.judge.arms import Answer, Arm
 from rocksdb_tuner.operations.experiment.measuring import stored_experiment
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
@@ -37,7 +37,12 @@ from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 pytestmark = [pytest.mark.integration, pytest.mark.experiment]
 
 #: OSD n is on host n modulo 3.
-SHAPE = Shape('experiment', osds=9, mons=1)
+SHAPE = Shape(
+    'experiment',
+    ClusterSpec(
+        osds=9, mgrs=3, crush_hosts=3, slow_sync=True, few_mgr_modules=True, osd_conf=LIKE_FLASH
+    ),
+)
 COLUMNS = ((0, 1), (2, 3))
 CONTROLS = (4, 5, 6, 7, 8)
 BLOCK_S, BLOCKS = 45.0, 4
@@ -91,9 +96,7 @@ def planned(default: str, release: str) -> ExperimentState:
 
 @pytest.fixture
 def scenario(release: str) -> Iterator[FaultScenario]:
-    module = str(CHECKOUT / 'src/pybind/mgr/rocksdb_tuner')
-    spec = replace(SHAPE.spec(release, module), crush_hosts=3, slow_sync=True)
-    with new_cluster(spec, often=True, **QUICK) as tuner:
+    with new_cluster(replace(SHAPE.spec, release=release), often=True, **QUICK) as tuner:
         # The module is the one of the checkout: nothing is changed in it.
         found = FaultScenario(tuner.cluster, tuner, cast('FaultInjection', None), SHAPE)
         (found.default,) = set(found.running().values())

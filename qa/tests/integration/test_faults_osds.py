@@ -86,7 +86,7 @@ def test_osd_of_another_class_that_joins_gets_nothing_from_the_collapse(
     """The options were not checked for it: no entry may apply at its next start."""
     scenario.apply()
     scenario.wait_for_step(scenario.order[1], 'restarting', 'checking', 'settling', 'verified')
-    new = PLAIN.osds
+    new = PLAIN.spec.osds
     with scenario.fault('OSD of another class joins', 'promoting') as event:
         scenario.make_osd(new, 'hdd')
         state = scenario.tuner.wait_for_phase('done', 'failed', 'waiting', timeout_s=300)
