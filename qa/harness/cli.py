@@ -103,8 +103,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument('argv', nargs=argparse.REMAINDER, metavar='-- COMMAND ...')
     commands.add_parser('env', parents=[common], help='print export lines for a shell')
     commands.add_parser('status', parents=[common], help='print its daemons as JSON')
-    down = commands.add_parser('down', parents=[common], help='stop it and remove its folder')
-    down.add_argument('--keep', action='store_true', help='keep data and logs')
+    commands.add_parser('down', parents=[common], help='stop it and remove its folder')
     upgrade = commands.add_parser(
         'upgrade', parents=[common], help='restart daemons with the programs of another release'
     )
@@ -175,7 +174,7 @@ def _down(arguments: argparse.Namespace) -> int:
         # No cluster is the requested state
         print(error, file=sys.stderr)
         return 0
-    cluster.down(keep=arguments.keep)
+    cluster.down()
     return 0
 
 

@@ -471,8 +471,8 @@ class Cluster:
 
     # Ending
 
-    def down(self, *, keep: bool = False) -> None:
-        """End the cluster's daemons and remove its folder, or keep data and logs with `keep`."""
+    def down(self) -> None:
+        """End the cluster's daemons and remove its folder."""
         self._end_quick()
         with _locked(self.dir, CHANGE_WAIT_S):
             if layout.load_record(self.dir) is None:
@@ -482,11 +482,7 @@ class Cluster:
                 with self.progress.step('end clients and daemons'):
                     self._stop_processes(graceful=True)
             _live.discard(self.dir)
-            if keep:
-                self._change(state='kept')
-                self.progress.say(f'data and logs are kept in {self.dir}')
-            else:
-                layout.remove_cluster_files(self.dir, self.record)
+            layout.remove_cluster_files(self.dir, self.record)
 
     def _is_there(self) -> bool:
         """Whether anything of it may still run."""
@@ -657,11 +653,6 @@ def _make_room(path: Path, progress: Progress) -> None:
         raise HarnessError(
             f'a cluster is running in {path} ({len(daemons)} daemons): take it down with '
             f'qa/cluster down --dir {path}, or choose another folder with --dir'
-        )
-    if record.state == 'kept':
-        raise HarnessError(
-            f'{path} holds the kept data of a cluster: remove it with qa/cluster down --dir '
-            f'{path}, or choose another folder with --dir'
         )
     progress.say(f'the cluster that was in {path} does not run any more: its files are replaced')
     left._stop_processes(graceful=True)  # noqa: SLF001

@@ -206,7 +206,7 @@ class Record:
     """The persistent data of a cluster, in a file that only root reads."""
 
     state: str
-    """'starting', 'running', 'failed' (could not be started) or 'kept' (down --keep)."""
+    """'starting', 'running' or 'failed' (could not be started)."""
     fsid: str
     port_base: int
     run_dir: str

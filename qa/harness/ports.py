@@ -118,23 +118,20 @@ def held_path(
 
 
 @contextmanager
-def reserve(
-    listening: Callable[[], frozenset[int]] = listening_ports, folder: Path | None = None
-) -> Iterator[PortBlock]:
+def reserve() -> Iterator[PortBlock]:
     """A block in which nothing listens, that no other `reserve` holds or was the last to hold.
 
     Hold it until the cluster's first daemon listens: from then on the block is seen to be in use.
-    The blocks are had in turn, so it takes long until one comes again. `folder`: of the file that
-    remembers, by default the cache.
+    The blocks are had in turn, so it takes long until one comes again.
     """
     with ExitStack() as held:
-        yield _choose(listening, folder or cache_dir(), held)
+        yield _choose(held)
 
 
-def _choose(listening: Callable[[], frozenset[int]], folder: Path, held: ExitStack) -> PortBlock:
-    path = folder / LAST_BLOCK
+def _choose(held: ExitStack) -> PortBlock:
+    path = cache_dir() / LAST_BLOCK
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         file = held.enter_context(path.open('a+'))
     except OSError as error:
         raise HarnessError(
@@ -153,7 +150,7 @@ def _choose(listening: Callable[[], frozenset[int]], folder: Path, held: ExitSta
             continue
         with ExitStack() as one:
             mine = one.enter_context(held_name(f'ports-{block.base}'))
-            if mine and listening().isdisjoint(block.ports):
+            if mine and listening_ports().isdisjoint(block.ports):
                 file.truncate(0)
                 file.write(f'{index}\n')
                 file.close()

@@ -170,12 +170,6 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
     ) -> str:
         return self._act(action, daemon_name)
 
-    @handle_orch_error
-    def service_action(self, action: str, service_name: str) -> List[str]:
-        if service_name != SERVICE_NAME:
-            raise OrchestratorError(f'no service {service_name!r}: there is only {SERVICE_NAME}')
-        return [self._act(action, f'osd.{osd}') for osd in self._osds()]
-
     # The work
 
     def serve(self) -> None:
