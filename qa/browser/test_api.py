@@ -112,15 +112,6 @@ def test_charts_have_every_osd_and_its_class(admin: User, tuner: ModuleClient) -
     assert admin.get('/osd/1/growth').body['osd'] == 1
 
 
-def test_deep_query_restores_the_statistics_settings(admin: User, tuner: ModuleClient) -> None:
-    answer = admin.ask('POST', f'{API}/osd/1/deep', {})
-    assert answer.status == 201
-    seen = answer.body
-    assert seen['deep']['column_families']
-    assert seen['deep']['not_put_back'] == []
-    assert tuner.cluster.ceph('tell', 'osd.1', 'config', 'get', 'rocksdb_perf').find('false') > 0
-
-
 def test_custom_profile_is_added_and_removed(admin: User, users: dict[str, User]) -> None:
     own = {
         'name': 'mine',
