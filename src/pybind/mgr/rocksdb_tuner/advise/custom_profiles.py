@@ -101,6 +101,10 @@ def _invalid(message: str) -> BadQuestionError:
     return BadQuestionError(errno.EINVAL, message)
 
 
+#: Default of releases, suitability, hardware and evidence.
+_UNPUBLISHED = ((), (), Hardware(None, ()), ())
+
+
 def custom_profile(
     name: str,
     title: str,
@@ -116,19 +120,7 @@ def custom_profile(
             errno.EEXIST, f'"name" is "{name}", a built-in profile that cannot be changed'
         )
     return Profile(
-        name=name,
-        title=title,
-        options=options,
-        release_defaults=(),
-        suitability=(),
-        hardware=Hardware(None, ()),
-        evidence=(),
-        cautions=cautions,
-        superseded=None,
-        superseded_from_rocksdb=None,
-        source=source,
-        own_releases=releases,
-        provenance=provenance,
+        name, title, options, *_UNPUBLISHED, cautions, None, None, source, releases, provenance
     )
 
 

@@ -74,10 +74,11 @@ def decide(
         assessment.conclusion,
     )
     first, seen = ranked[0], {f.finding_id for f in findings if osds.intersection(f.osds)}
-    see = _EXPLAINED.get(first.limit.resource, ()) if first.limit else ()
-    if first.next_command == f'{_COMMAND} osd' and seen.intersection(see):
-        named = next(finding_id for finding_id in see if finding_id in seen)
-        return replace(first, next_command=f'{_COMMAND} findings {named}')
+    known = (
+        [n for n in _EXPLAINED.get(first.limit.resource, ()) if n in seen] if first.limit else []
+    )
+    if known and first.next_command == f'{_COMMAND} osd':
+        return replace(first, next_command=f'{_COMMAND} findings {known[0]}')
     return first
 
 

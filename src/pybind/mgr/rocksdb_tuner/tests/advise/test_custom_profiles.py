@@ -143,13 +143,9 @@ def refused(text: Any) -> str:
     ('changes', 'message'),
     [
         ({'name': 'Our'}, '"name" is "Our" instead of a name: 1 to 63 of a-z, 0-9, "." and "-"'),
-        ({'name': 'x' * 64}, f'"name" is "{"x" * 59}... instead of a name: 1 to 63 of a-z, 0-9'),
-        ({'title': ''}, '"title" is "" instead of a text of 1 to 1000 characters'),
         ({'title': 'x' * 1001}, f'"title" is "{"x" * 59}... instead of a text of 1 to 1000 char'),
-        ({'title': None}, '"title" is null instead of a string'),
         ({'title': 'a\x1b'}, '"title" is "a\\u001b" instead of one line of printable characters'),
         ({'options': 7}, '"options" is 7 instead of a string'),
-        ({'releases': []}, '"releases" is [] instead of at least one of pacific, quincy, reef, '),
         (
             {'releases': ['reef', 'nautilus']},
             '"releases[1]" is "nautilus" instead of one of pacific, quincy, reef, ',
@@ -158,10 +154,7 @@ def refused(text: Any) -> str:
             {'releases': ['reef', 'reef']},
             '"releases" is ["reef", "reef"] instead of at least one of pacific, quincy, reef, ',
         ),
-        ({'releases': 'reef'}, '"releases" is "reef" instead of a list'),
-        ({'cautions': ['x'] * 21}, '"cautions" is ["x", "x", '),
         ({'cautions': ['x', 'x' * 1001]}, '"cautions[1]" is "xxx'),
-        ({'source': ''}, '"source" is "" instead of a text of 1 to 1000 characters'),
         (
             {'typo': 1},
             '"typo" is unknown; expected: name, title, options, releases, source, cautions',

@@ -50,13 +50,6 @@ def test_load_under_the_remembered_workload_counts_and_not_the_current_one() -> 
     assert busy.value == 0.72
 
 
-def test_current_thread_load_does_not_change_the_remembered_one() -> None:
-    """Nor are devices slow that were so at night."""
-    evening = workload(busy=0.72)
-    assert bound(osd(kv_sync_busy=0.0, kv_sync_ms=9.0), does=evening) is Resource.KV_SYNC
-    assert kv_sync_busy(GroupFacts('ssd', None, (osd(kv_sync_busy=0.9),))) is None
-
-
 DISK: dict[str, Any] = {'device_class': 'hdd', 'main_rotational': True, 'db_rotational': True}
 DB: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'db_rotational': False}
 

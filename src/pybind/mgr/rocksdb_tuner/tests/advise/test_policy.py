@@ -22,7 +22,6 @@ from rocksdb_tuner.advise.candidates import successor_of
 from rocksdb_tuner.advise.case import Case, Circumstances, group_case
 from rocksdb_tuner.advise.facts import release_of_osd
 from rocksdb_tuner.advise.limit import with_limit
-from rocksdb_tuner.advise.objections import standing_objections
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Resource, Risk
@@ -391,33 +390,20 @@ def changed() -> list[Row]:
 
 
 @pytest.mark.parametrize('release', list(RELEASES))
-def test_applied_advice_leaves_nothing_to_recommend(release: str) -> None:
-    """One rollout is enough, and a remaining entry has a purpose."""
-    for row in changed():
-        if row.release == release:
-            (advice,) = answered(row).recommendations
-            again = row.answer(advice.options_to)
-            assert again.recommendations == (), row
-
-
-@pytest.mark.parametrize('release', list(RELEASES))
-def test_nothing_is_removed_without_a_named_objection(release: str) -> None:
-    for row in changed():
-        if row.release != release:
-            continue
+def test_a_change_has_a_named_objection_and_leaves_nothing_to_recommend(release: str) -> None:
+    """One rollout is enough, a remaining entry has a purpose, and so has a removed one."""
+    for row in (row for row in changed() if row.release == release):
         (advice,) = answered(row).recommendations
+        assert row.answer(advice.options_to).recommendations == (), row
         if not advice.restart_required:
             # A removed entry has no effect, and the recommendation shows that.
             assert advice.kind is Kind.REMOVE_OVERRIDE
             assert 'changes nothing now' in advice.reasons[0].statement, row
             continue
         case = row.case(row.options)
-        against = (
-            *(o.reason for o in standing_objections(row.options, case.release)),
-            *(o.reason for o in case.misfits(row.options)),
-            *(o.reason for o in case.under_workload(row.options)),
-        )
-        assert advice.reasons[0] in against or outweighed(answered(row)), row
+        against = (*case.objections, *case.under_workload(row.options))
+        named = advice.reasons[0] in [objection.reason for objection in against]
+        assert named or outweighed(answered(row)), row
 
 
 def outweighed(found: Assessment) -> bool:

@@ -10,11 +10,14 @@ import pytest
 from rocksdb_tuner.advise import proposal, recommend
 from rocksdb_tuner.advise.case import Case, Circumstances
 from rocksdb_tuner.advise.choice import Target, default_target
+from rocksdb_tuner.advise.decision import decide, nothing
+from rocksdb_tuner.advise.limit import DISK_FLUSH
 from rocksdb_tuner.advise.profiles import profile, recognize
 from rocksdb_tuner.advise.proposal import predicted_signal
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import (
     Decision,
+    Limit,
     OsdFacts,
     Prediction,
     Recommendation,
@@ -28,6 +31,7 @@ from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .conditions.builders import example
 from .test_choice import D, case, osd
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -172,6 +176,40 @@ def test_possible_loss_is_measured_in_iops_on_this_release_against_the_running_o
     slower = replace(D, evidence=(replace(measured, **fields),))
     assert bool(proposal.lost(here, Target(D.options, slower, ()))) is reported
     assert proposal.lost(here, Target(D.options, None, ())) == ()
+
+
+# -- what limits, outside the options
+
+
+@pytest.mark.parametrize(
+    ('limit', 'findings', 'do', 'next_command'),
+    [
+        (Limit(Resource.MEMORY, 0.7), [], 'Provide more memory for each OSD', 'osd'),
+        (
+            Limit(Resource.MEMORY, 0.7),
+            ['onode-cache-misses', 'kv-sync-bound'],
+            'Provide more memory for each OSD',
+            'findings onode-cache-misses',
+        ),
+        (
+            Limit(Resource.DATA_DEVICE, 0.8, (), DISK_FLUSH),
+            [],
+            'Provide DB devices on flash',
+            'findings slow-flush',
+        ),
+        (Limit(Resource.KV_SYNC, 0.6, (), 'osd.7', None, 0.0), [], 'Look at osd.7', 'osd 7'),
+        (Limit(Resource.KV_SYNC, 0.6), [], 'Nothing to change', None),
+    ],
+)
+def test_a_limit_outside_the_options_is_relieved_by_the_command_that_explains_it(
+    limit: Limit, findings: list[str], do: str, next_command: Optional[str]
+) -> None:
+    members = replace(group(osd(0)), limit=limit)
+    concluded = Assessment(members.who, nothing(members.who, '', limit), ())
+    found = decide(members, [example(name, 0) for name in findings], concluded)
+    assert found.do == do
+    command = None if next_command is None else f'ceph rocksdb-tuner {next_command}'
+    assert found.next_command == command
 
 
 # -- what a canary must show

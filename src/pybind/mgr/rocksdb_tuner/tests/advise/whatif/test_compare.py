@@ -51,17 +51,6 @@ def test_effects_of_other_options_are_reported() -> None:
     }
 
 
-def test_each_difference_is_explained() -> None:
-    found = compare(Side('a', LZ4.options), Side('b', ''), REEF)
-    assert found.changes
-    for change in found.changes:
-        assert change.info is not None
-        assert change.info.meaning
-        assert change.info.source
-    plain = views.show('profile-diff', found, 'plain')
-    assert all(change.option in plain for change in found.changes)
-
-
 def test_side_that_prevents_an_osd_start_is_reported() -> None:
     found = compared('foo=1', 'ttl=5')
     assert found.refused == ('a',)

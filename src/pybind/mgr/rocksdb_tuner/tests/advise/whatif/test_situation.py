@@ -274,28 +274,6 @@ def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
         'Its column families are assumed to be the default of Pacific (from 16.2.0).'
     )
     assert len(found.assumptions.derivation) == 1
-    message = situation_of_osd(
-        None,
-        PACIFIC,
-        read_overrides(
-            memory='2G',
-            db_size='9G',
-            cores=2,
-            cfs='m(3)',
-            workload=WorkloadClass.RGW_METADATA,
-            data='1G',
-        ),
-    )
-    assert message.assumptions.common == (
-        'No OSD was named: a hypothetical OSD of Pacific (from 16.2.0) is assumed.',
-    )
-    assert [text.split(',')[0] for text in message.assumptions.model] == [
-        'The shares of the column families and of lasting writes are as measured with omap-heavy.'
-    ]
-    assert message.assumptions.derivation == ()
-    assert (message.memory_target_bytes, message.cores) == (2 * GIB, 2)
-    assert message.devices == Devices(True, False, 9 * GIB)
-    assert (message.load.workload, message.load.data_bytes) == ('omap-heavy', GIB)
     only_wal = situation_of_osd(None, PACIFIC, read_overrides(wal_size='1G'))
     assert len(only_wal.assumptions.common) == 1
 
