@@ -9,14 +9,14 @@ Tickers ("rocksdb.compact.write.bytes COUNT : 178009961") count the whole databa
 Compaction tables are of one column family each, cumulative since the OSD started. Tentacle prints
 every column family, Pacific and Reef only "default", which is nearly empty in a sharded RocksDB.
 They need `rocksdb_perf` and `rocksdb_collect_compaction_stats`, which can be enabled at runtime.
-RocksDB rounds its figures; a GB is 2**30 bytes.
+RocksDB rounds its figures.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
@@ -130,8 +130,6 @@ def json_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 _TITLE = re.compile(r'\*\* Compaction Stats \[(.+)\] \*\*\s*')
 _UNITS = {'B': 1, 'KB': 1 << 10, 'MB': 1 << 20, 'GB': 1 << 30, 'TB': 1 << 40}
-_MB, _GB = 1 << 20, 1 << 30
-_FLUSH = re.compile(r'Flush\(GB\): cumulative ([0-9.]{1,20}),.*')
 _STALLS = re.compile(r'Stalls\(count\): (.*)')
 _STALL = re.compile(r'([0-9]{1,18}) ([a-z0-9_]+(?: for [a-z_]+)?)')
 _STALLED = re.compile(r'Cumulative stall: ([0-9]{1,9}):([0-9]{2}):([0-9.]{1,9}) H:M:S,.*')
@@ -146,9 +144,6 @@ class LevelStats:
     files: Annotated[Optional[Count], 'Number of files.']
     size_bytes: Annotated[Optional[Count], 'Size of the files.']
     score: Annotated[Optional[Amount], 'Compaction score; above 1, compaction is due.']
-    read_bytes: Annotated[
-        Optional[Count], 'Bytes read by compaction since the OSD started; rounded by RocksDB.'
-    ]
     write_bytes: Annotated[
         Optional[Count],
         'Bytes written by compaction or flushes since the OSD started; rounded by RocksDB.',
@@ -165,23 +160,10 @@ class ColumnFamilyStats:
 
     name: Annotated[str, 'Name as in bluestore_rocksdb_cfs, with the shard: "O-0".']
     levels: Annotated[tuple[LevelStats, ...], 'Levels with files.'] = ()
-    files: Annotated[Optional[Count], 'Number of files in all levels.'] = None
-    size_bytes: Annotated[Optional[Count], 'Size of the files.'] = None
     write_amp: Annotated[
         Optional[Amount],
         'Bytes written by flushes and compaction over bytes written by flushes; null without '
         'flushes.',
-    ] = None
-    flush_bytes: Annotated[
-        Optional[Count],
-        "Bytes written by flushes since the OSD started; null if below RocksDB's display "
-        'precision.',
-    ] = None
-    compaction_write_bytes: Annotated[
-        Optional[Count], 'Bytes written by flushes and compaction; rounded by RocksDB.'
-    ] = None
-    compaction_read_bytes: Annotated[
-        Optional[Count], 'Bytes read by compaction; rounded by RocksDB.'
     ] = None
     stalls: Annotated[
         Mapping[str, Count], "Number of write slowdowns and stops, by RocksDB's reason."
@@ -240,19 +222,10 @@ def _column_families(lines: Iterable[str]) -> tuple[ColumnFamilyStats, ...]:
         elif words[:2] == ['Priority', 'Files'] or line.startswith('** '):
             header = ()
         elif header and words and words[0] == 'Sum':
-            total = _level(0, _cells(header, words))
-            family.update(
-                files=total.files,
-                size_bytes=total.size_bytes,
-                write_amp=total.write_amp,
-                compaction_write_bytes=total.write_bytes,
-                compaction_read_bytes=total.read_bytes,
-            )
+            family['write_amp'] = _level(0, _cells(header, words)).write_amp
         elif header and words and re.fullmatch('L[0-9]{1,2}', words[0]):
             level = _level(int(words[0][1:]), _cells(header, words))
             family['levels'] = (*family['levels'], level)
-        elif flush := _FLUSH.fullmatch(line):
-            family['flush_bytes'] = _flushed(_number(flush[1]), family['levels'])
         elif stalls := _STALLS.fullmatch(line):
             # The last number counts since the previous dump.
             counted = stalls[1].partition(', interval ')[0]
@@ -275,8 +248,7 @@ def _level(number: int, cells: Mapping[str, Optional[float]]) -> LevelStats:
         files=_whole(cells.get('Files')),
         size_bytes=_whole(cells['Size']),
         score=cells.get('Score'),
-        read_bytes=_moved(cells, 'Rd(MB/s)'),
-        write_bytes=_moved(cells, 'Wr(MB/s)'),
+        write_bytes=_written(cells),
         # RocksDB prints 0 without flushes.
         write_amp=cells.get('W-Amp') or None,
         compactions=_whole(cells.get('Comp(cnt)')),
@@ -291,25 +263,15 @@ def _number(text: str) -> Optional[float]:
     return float(text) if re.fullmatch(r'[0-9]{1,18}(?:\.[0-9]{1,9})?', text) else None
 
 
-def _moved(cells: Mapping[str, Optional[float]], rate: str) -> Optional[int]:
+def _written(cells: Mapping[str, Optional[float]]) -> Optional[int]:
     """Bytes from rate and time, which are more precise than the column in tenths of a GB.
 
     None if compaction was so short that its time is printed as 0.
     """
-    mb_per_s, seconds = cells.get(rate), cells.get('Comp(sec)')
-    if mb_per_s is None or seconds is None:
+    mb_per_s, seconds = cells.get('Wr(MB/s)'), cells.get('Comp(sec)')
+    if mb_per_s is None or seconds is None or (seconds == 0 and cells.get('Comp(cnt)') != 0):
         return None
-    if seconds == 0:
-        return 0 if cells.get('Comp(cnt)') == 0 else None
-    return round(mb_per_s * seconds * _MB)
-
-
-def _flushed(gigabytes: Optional[float], levels: Sequence[LevelStats]) -> Optional[int]:
-    """None if the flushed bytes round to 0."""
-    if gigabytes is None:
-        return None
-    flushes = next((level.compactions for level in levels if level.level == 0), 0)
-    return None if gigabytes == 0 and flushes else round(gigabytes * _GB)
+    return round(mb_per_s * seconds * _UNITS['MB'])
 
 
 def _first(pattern: re.Pattern[str], lines: Iterable[str]) -> Optional[float]:
