@@ -26,6 +26,7 @@ PACKAGES_DIR := build/packages
 DIST := ceph-rocksdb-tuner-$(VERSION)
 DIST_TARBALL := $(PACKAGES_DIR)/$(DIST).tar.gz
 PYZ := $(PACKAGES_DIR)/rocksdb-tuner.pyz
+PYZ_TREE = $(PYZ:.pyz=)
 # What the browser tests look at the tab with
 AXE := build/axe.min.js
 # As the browser gets it, compressed: every page of the dashboard has it
@@ -50,8 +51,8 @@ help:
 	@echo '              option strings on the binaries of each release'
 	@echo 'make check-faults     rollouts on real clusters under every fault, with verifying clients, also'
 	@echo '              on Reef and Tentacle'
-	@echo 'make check-cephadm    on a cluster under cephadm (podman): installation by mount and by image,'
-	@echo '              rollouts, upgrades, unmanaged OSDs; 30 to 45 minutes (root)'
+	@echo 'make check-cephadm    on clusters under cephadm (podman): installation by mount and by image,'
+	@echo '              rollouts, upgrades, unmanaged OSDs; 40 to 60 minutes (root)'
 	@echo 'make mutation  mutation score: the share of single faults in the source that the tests detect;'
 	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part'
 	@echo 'make mutation-sample   the same with some faults, for minutes; SEED=N repeats a sample'
@@ -123,7 +124,7 @@ check-faults: $(TOX)
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e faults,faults-reef,faults-tentacle
 
 check-cephadm: $(TOX)
-	$(TOX) run -e cephadm
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e cephadm-reef,cephadm-tentacle
 
 lint mypy chaos integration rollouts dashboard pages smoke campaign experiment advice oracle: $(TOX)
 	$(TOX) run -e $@
@@ -257,11 +258,11 @@ deb rpm: dist
 
 # With all that it needs besides Python: what it prints with, the collecting script and the page's.
 pyz: $(TOX) $(TAB_TO_INSTALL)
-	rm -rf build/pyz && mkdir -p build/pyz $(PACKAGES_DIR)
-	$(MAKE) --no-print-directory install DESTDIR=build/pyz MGR_DIR=
-	$(VENV)/bin/python -m pip install --quiet --no-deps --no-compile --target build/pyz prettytable==3.6.0 wcwidth==0.2.13
-	install -m 644 contrib/collect packaging/pyz/__main__.py build/pyz
-	/usr/bin/python3 -m zipapp --compress --python '/usr/bin/env python3' --output $(PYZ) build/pyz
+	rm -rf '$(PYZ_TREE)' && mkdir -p '$(PYZ_TREE)' $(PACKAGES_DIR)
+	$(MAKE) --no-print-directory install DESTDIR='$(PYZ_TREE)' MGR_DIR=
+	$(VENV)/bin/python -m pip install --quiet --no-deps --no-compile --target '$(PYZ_TREE)' prettytable==3.6.0 wcwidth==0.2.13
+	install -m 644 contrib/collect packaging/pyz/__main__.py '$(PYZ_TREE)'
+	/usr/bin/python3 -m zipapp --compress --python '/usr/bin/env python3' --output $(PYZ) '$(PYZ_TREE)'
 
 packages-check: $(TOX)
 	$(TOX) run -e packages

@@ -135,10 +135,10 @@ class CephadmCluster(Cluster):
         return self.on_host('systemctl', 'is-system-running', check=False).stdout.strip()
 
     def _make_loop_device(self, osd: int) -> None:
-        file = self.dir / f'disk.{osd}'
-        file.touch()
-        os.truncate(file, self.record.spec.block_size_bytes)
-        Host().run(['losetup', '--find', str(file)])
+        # Not sparse: an OSD need not abort when the machine's disk is full for a moment
+        with (self.dir / f'disk.{osd}').open('wb') as file:
+            os.posix_fallocate(file.fileno(), 0, self.record.spec.block_size_bytes)
+        Host().run(['losetup', '--find', file.name])
 
     def _devices(self) -> list[str]:
         """The loop devices of this cluster's OSDs, in their order, by their files."""
@@ -186,7 +186,7 @@ class CephadmCluster(Cluster):
             'cephadm', '--image', image, 'bootstrap', '--fsid', self.record.fsid,
             '--mon-ip', self.address, '--skip-pull', '--skip-dashboard', '--skip-monitoring-stack',
             '--skip-firewalld', '--allow-fqdn-hostname', '--single-host-defaults',
-            '--config', '/root/initial.conf', '--no-cleanup-on-failure',
+            '--config', '/root/initial.conf',
             timeout_s=BOOTSTRAP_TIMEOUT_S,
         )  # fmt: skip
         keyring = self.layout.admin_keyring
@@ -244,16 +244,23 @@ class CephadmCluster(Cluster):
             and self.ceph_json('mgr', 'stat').get('num_standby', 0) == spec.mgrs - 1
         )
 
-    def enable_module(self) -> None:
-        """Enable the module once every manager has its files and one is standby."""
+    def wait_for_managers(self, *, with_module: bool) -> None:
+        """Wait until every manager has the module's files, or none, and all but one are standby."""
+        mgrs = self.record.spec.mgrs
         wait_until(
             lambda: (
-                len(self.managers_with('rocksdb_tuner')) == self.record.spec.mgrs and self._all_up()
+                len(self.managers_with('rocksdb_tuner')) == (mgrs if with_module else 0)
+                and len(self.containers('mgr')) == mgrs
+                and self._all_up()
             ),
             600,
-            'every manager has the module',
+            f'managers {"with" if with_module else "without"} the module',
             poll_s=2,
         )
+
+    def enable_module(self) -> None:
+        """Enable the module once every manager has its files and one is standby."""
+        self.wait_for_managers(with_module=True)
         self.repeat('mgr', 'module', 'enable', 'rocksdb_tuner')
         boot.wait_for_modules(self.client, self.record.spec)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import shutil
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from . import chroot_build, ending, packages, space
@@ -60,6 +60,7 @@ LABEL ceph=True
 """
 #: What ceph-mgr alone needs (releases.py), in its place: cephadm runs it by this name.
 _MGR = """\
+COPY python /opt/ceph-qa/python
 RUN install -D -t /opt/ceph-qa/bin /usr/bin/ceph-mgr && \
  printf '#!/bin/sh\\n{environment} exec /opt/ceph-qa/bin/ceph-mgr "$@"\\n' > /usr/bin/ceph-mgr
 """
@@ -148,7 +149,9 @@ class Podman:
 
 def ceph_image(release: Release) -> str:
     """The name of the image that daemons run, with a digest of all that it is made of."""
-    return f'localhost/ceph-qa/ceph:{_digest(_recipe(release), str(chroot_build.recipe(release)))}'
+    wheels = [requirement for requirement, _ in release.cephadm_wheels]
+    recipe = str(chroot_build.recipe(release))
+    return f'localhost/ceph-qa/ceph:{_digest(_recipe(release), *wheels, recipe)}'
 
 
 def _recipe(release: Release) -> str:
@@ -173,23 +176,25 @@ def ensure(release: Release, podman: Podman, progress: Progress) -> None:
     root = chroot_build.ensure(release, progress)
     busy = 'another process makes the images of cephadm'
     with held_path('images', podman.store, wait_s=1200, busy=busy, pause=lambda: ending.pause(1)):
-        ceph, host = ceph_image(release), host_image()
-        if not podman.has(ceph):
-            space.require(podman.store, IMAGES_BYTES, 'an image of Ceph')
-            with progress.step('make the image of Ceph for cephadm, once'):
-                _make_ceph(podman, root, ceph, _recipe(release))
-        if not podman.has(host):
-            space.require(podman.store, IMAGES_BYTES, 'an image of a host')
-            with progress.step('make the image of a host for cephadm, once'):
-                _make_host(podman, host)
+        images: Mapping[str, tuple[str, Callable[[str], None]]] = {
+            ceph_image(release): ('Ceph', lambda name: _make_ceph(podman, root, name, release)),
+            host_image(): ('a host', lambda name: _make_host(podman, name)),
+        }
+        for name, (what, make) in images.items():
+            if not podman.has(name):
+                space.require(podman.store, IMAGES_BYTES, f'an image of {what}')
+                with progress.step(f'make the image of {what} for cephadm, once'):
+                    make(name)
 
 
-def _make_ceph(podman: Podman, root: Path, name: str, steps: str) -> None:
+def _make_ceph(podman: Podman, root: Path, name: str, release: Release) -> None:
     with tempfile.TemporaryDirectory(prefix='ceph-qa-image-') as folder:
         base = f'{name}-chroot'
         _import(podman, root, base)
         recipe = Path(folder, 'Containerfile')
-        recipe.write_text(steps)
+        recipe.write_text(_recipe(release))
+        if release.cephadm_wheels:
+            chroot_build.unpack_wheels(podman.host, release.cephadm_wheels, Path(folder, 'python'))
         podman.run(
             'build', '-q', '--network=host', '--isolation=chroot', f'--build-arg=CHROOT={base}',
             '-f', str(recipe), '-t', name, folder, timeout_s=INSTALL_TIMEOUT_S,
@@ -199,16 +204,13 @@ def _make_ceph(podman: Podman, root: Path, name: str, steps: str) -> None:
 
 def _make_host(podman: Podman, name: str) -> None:
     packages.install(podman.host, ['debootstrap', 'debian-archive-keyring'], Progress(quiet=True))
-    root = Path(tempfile.mkdtemp(prefix='ceph-qa-host-', dir=cache_dir()))
-    try:
+    with tempfile.TemporaryDirectory(prefix='ceph-qa-host-', dir=cache_dir()) as root:
         include = f'--include={",".join(HOST_PACKAGES)}'
-        argv = ['debootstrap', '--variant=minbase', include, 'bookworm', str(root)]
+        argv = ['debootstrap', '--variant=minbase', include, 'bookworm', root]
         argv.append(chroot_build.mirror(codename='bookworm'))
         podman.host.run(argv, timeout_s=INSTALL_TIMEOUT_S)
-        _configure_host(root)
-        _import(podman, root, name)
-    finally:
-        shutil.rmtree(root)
+        _configure_host(Path(root))
+        _import(podman, Path(root), name)
 
 
 def _configure_host(root: Path) -> None:

@@ -266,14 +266,14 @@ def _add_local_packages(host: Host, release: Release, root: Path) -> None:
         library = ours / Path(release.gil_shim).name
         preload.build(host, SHIM_SOURCE, library)
     if release.mgr_wheels:
-        _unpack_wheels(host, release, ours / 'python')
+        unpack_wheels(host, release.mgr_wheels, ours / 'python')
 
 
-def _unpack_wheels(host: Host, release: Release, target: Path) -> None:
+def unpack_wheels(host: Host, wheels: Sequence[tuple[str, tuple[str, ...]]], target: Path) -> None:
     """Python packages that are unpacked, not installed: only ceph-mgr is shown this folder."""
     with tempfile.TemporaryDirectory(prefix='ceph-qa-wheels-') as scratch:
         host.run([_system_python(), '-m', 'venv', f'{scratch}/venv'], timeout_s=120)
-        for requirement, options in release.mgr_wheels:
+        for requirement, options in wheels:
             download = [f'{scratch}/venv/bin/pip', 'download', '-q', '--no-deps']
             download += ['--only-binary=:all:', '-d', f'{scratch}/wheels', *options, requirement]
             host.run(download, timeout_s=300)

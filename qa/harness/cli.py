@@ -58,7 +58,9 @@ def build_parser() -> argparse.ArgumentParser:
     up = commands.add_parser('up', parents=[common], help='create a cluster and start it')
     up.add_argument('--release', metavar='|'.join(RELEASES), help='default pacific')
     up.add_argument(
-        '--cephadm', action='store_true', help='in containers under cephadm: tentacle, two managers'
+        '--cephadm',
+        action='store_true',
+        help='in containers under cephadm: reef or tentacle, two managers',
     )
     up.add_argument(
         '--osd-releases',

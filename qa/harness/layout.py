@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import HarnessError, UsageError
+from .releases import get_release
 
 RECORD = 'qa-cluster.json'
 RECORD_FORMAT = 1
@@ -106,6 +107,8 @@ class ClusterSpec:
         wrong = [name for name, usual in _WITH_CEPHADM.items() if getattr(self, name) != usual]
         if self.cephadm and wrong:
             raise UsageError(f'not with --cephadm, which has one host: {", ".join(wrong)}')
+        if self.cephadm and not get_release(self.release).in_chroot:
+            raise UsageError(f'not with --cephadm: {self.release}, of which there is no image')
 
     def release_of_osd(self, osd: int) -> str:
         """The release that an OSD is made with."""
@@ -165,7 +168,6 @@ class ClusterSpec:
 
 #: What clusters under cephadm have no choice of.
 _WITH_CEPHADM: Mapping[str, object] = {
-    'release': 'tentacle',
     'mons': 1,
     'db_size_bytes': None,
     'rgw': False,

@@ -39,6 +39,8 @@ class Release:
     """The path of the library built from reef/gil_per_thread.c in the chroot; None: not needed."""
     mgr_wheels: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Python packages for its ceph-mgr alone: (requirement, options of pip download)."""
+    cephadm_wheels: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """More of them, for the module cephadm."""
 
     @property
     def chroot_packages(self) -> tuple[str, ...]:
@@ -58,6 +60,12 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
     'rbd-python-client': ('python3-rados', 'python3-rbd'),
 }
 
+#: As pip is to look for what runs in Debian 13's Python
+_TRIXIE = (
+    *('--platform', f'manylinux2014_{platform.machine()}'),
+    *('--platform', f'manylinux2010_{platform.machine()}'),
+    *('--python-version', '3.13', '--implementation', 'cp', '--abi', 'abi3'),
+)
 _REEF_SHIM = '/opt/ceph-qa/gil_per_thread.so'
 
 #: From the oldest to the newest.
@@ -70,6 +78,7 @@ RELEASES: Mapping[str, Release] = {
         # - mgr_util imports bcrypt, whose Rust extension refuses to load in a sub-interpreter, so
         #   every module has "failed dependencies". bcrypt 3.2.2 was the last one written in C.
         # - ceph-mgr crashes once modules send commands: see reef/gil_per_thread.c.
+        # - Neither does cryptography load, which cephadm needs, by itself and for asyncssh.
         Release(
             'reef',
             '18.2.',
@@ -85,6 +94,12 @@ RELEASES: Mapping[str, Release] = {
                         *('--implementation', 'cp', '--abi', 'abi3'),
                     ),
                 ),
+            ),
+            cephadm_wheels=(
+                ('cryptography==3.3.2', _TRIXIE),
+                ('asyncssh==2.7.2', ('--python-version', '3.13')),
+                ('pyOpenSSL==20.0.1', ('--python-version', '3.13')),
+                ('six==1.17.0', ('--python-version', '3.13')),
             ),
         ),
         # libceph_zlib and libceph_lz4 of 20.2.4 want libqatzip, which no package asks for

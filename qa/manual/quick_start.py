@@ -64,18 +64,25 @@ class Step:
 
 @dataclass(frozen=True)
 class Run:
-    """The quick start on one release."""
+    """The quick start on one release, or another way to the first decision."""
 
+    way: str
     release: str
     debian: str
     date: str
     load_average: float
-    """Of the machine at the start: everything takes longer on a loaded one."""
+    """Of the machine at the end: everything takes longer on a loaded one."""
     steps: tuple[Step, ...]
 
     @property
     def seconds(self) -> float:
         return self.steps[-1].at_s
+
+
+def timed(release: Release, way: str, steps: tuple[Step, ...]) -> Run:
+    """A run that ends now."""
+    today = datetime.now(tz=timezone.utc).date().isoformat()
+    return Run(way, release.name, release.suite, today, round(os.getloadavg()[0], 1), steps)
 
 
 class QuickStart:
@@ -144,10 +151,8 @@ def run(release: Release, progress: Progress) -> Run:
         ):
             cluster.ceph('config', 'set', 'osd', OPTION, options)
             cluster.restart_osd(0)
-            load = os.getloadavg()[0]
             steps = QuickStart(PackagedManagers(cluster, Path(scratch)), progress).run()
-    today = datetime.now(tz=timezone.utc).date().isoformat()
-    return Run(release.name, release.suite, today, round(load, 1), steps)
+            return timed(release, 'Packages', steps)
 
 
 @contextlib.contextmanager
@@ -174,11 +179,10 @@ def _layers(root: Path, folder: Path) -> Iterator[None]:
 
 def write(done: Run) -> None:
     """In the place of an older result of the release."""
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    kept = [entry for entry in known if entry['release'] != done.release]
-    entries = [*kept, {**asdict(done), 'seconds': done.seconds}]
+    runs = {(run['way'], run['release']): run for run in json.loads(RESULTS.read_text())}
+    runs[done.way, done.release] = {**asdict(done), 'seconds': done.seconds}
     order = list(RELEASES)
-    entries.sort(key=lambda entry: order.index(entry['release']))
+    entries = sorted(runs.values(), key=lambda run: (run['way'], order.index(run['release'])))
     RESULTS.write_text(json.dumps(entries, indent=1) + '\n')
 
 

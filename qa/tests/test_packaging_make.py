@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from harness.layout import CHECKOUT
+from harness.releases import RELEASES
 from rocksdb_tuner.mgr.adapter import TAB_FILES
 from rocksdb_tuner.version import VERSION
 
@@ -97,15 +98,12 @@ def test_relative_destination_starts_in_the_directory_of_the_caller(checkout: Pa
     assert files(checkout / 'abs') == installed
 
 
-def test_doctor_checks_every_installed_dashboard_file(checkout: Path) -> None:
-    """Not for fewer: a controller that is missing keeps the others from loading."""
+def test_dashboard_has_the_files_that_doctor_checks_and_the_loader_of_the_drop_in(
+    checkout: Path,
+) -> None:
+    """None is missing: it keeps the others from loading. Ceph's loader fails with a controller."""
     make(checkout, 'install-dashboard', 'DESTDIR=out')
     assert files(checkout / 'out' / MGR) == set(TAB_FILES)
-
-
-def test_released_dashboard_gets_the_loader_of_the_drop_in(checkout: Path) -> None:
-    """That of Ceph's tree lets the dashboard fail with a controller, as all of its own do."""
-    make(checkout, 'install-dashboard', 'DESTDIR=out')
     loader = 'dashboard/controllers/rocksdb_tuner.py'
     installed = (checkout / 'out' / MGR / loader).read_text()
     assert installed == (CHECKOUT / DROPIN / loader).read_text()
@@ -187,8 +185,10 @@ def test_uninstall_keeps_foreign_files(checkout: Path) -> None:
     make(checkout, 'uninstall', 'DESTDIR=out')
 
 
-def test_release_has_the_bundle_and_is_reproducible(checkout: Path) -> None:
-    """Independent of untracked files in the checkout and of the user."""
+def test_release_is_reproducible_and_installs_the_tab_without_npm(
+    checkout: Path, tmp_path: Path
+) -> None:
+    """Untracked files and the user change nothing. Its dates are all the same: make builds none."""
     make(checkout, 'dist')
     tarball = checkout / f'build/packages/ceph-rocksdb-tuner-{VERSION}.tar.gz'
     first = tarball.read_bytes()
@@ -206,14 +206,8 @@ def test_release_has_the_bundle_and_is_reproducible(checkout: Path) -> None:
     assert not [name for name in names if not name.startswith(top) or 'untracked' in name]
     assert {(member.uid, member.gid) for member in members} == {(0, 0)}
     assert len({member.mtime for member in members}) == 1
-
-
-def test_release_installs_the_tab_without_npm(checkout: Path, tmp_path: Path) -> None:
-    """Its dates are all the same, and no bundle was built there."""
-    make(checkout, 'dist')
-    tarball = next((checkout / 'build/packages').glob('*.tar.gz'))
     subprocess.run(['tar', '-xzf', str(tarball), '-C', str(tmp_path)], check=True)
-    unpacked = tmp_path / f'ceph-rocksdb-tuner-{VERSION}'
+    unpacked = tmp_path / top
     make(unpacked, 'install', 'install-dashboard', 'DESTDIR=out')
     installed = unpacked / 'out' / MGR / 'dashboard/controllers' / BUNDLE.name
     assert installed.read_text() == 'the bundle'
@@ -263,6 +257,21 @@ def test_missing_build_tools_are_installed(
     assert first == second
     assert first.endswith(f'install --no-install-recommends {packages}')
     assert update.endswith('update')
+
+
+def test_installing_says_the_measured_times() -> None:
+    """From nothing to the first decision: for packages, the first `status`."""
+    said: dict[str, dict[str, str]] = {}
+    for run in json.loads((CHECKOUT / 'qa/bench/results/quick-start.json').read_text()):
+        steps = {step['command']: step['at_s'] for step in run['steps']}
+        seconds = steps.get('ceph rocksdb-tuner status', run['seconds'])
+        said.setdefault(run['way'], {})[run['release']] = f'{seconds:.0f}'
+    page = (CHECKOUT / 'doc/mgr/rocksdb_tuner/installing.rst').read_text()
+    row = r'^   \* - (?::ref:)?`(.+?)(?: <\S+>)?`_?\n     - \d+\n     - (.+, .+)$'
+    assert dict(re.findall(row, page, re.MULTILINE)) == {
+        way: ', '.join(times.get(release, '-') for release in RELEASES)
+        for way, times in said.items()
+    }
 
 
 def test_every_library_of_the_bundle_is_in_the_copyright_file() -> None:

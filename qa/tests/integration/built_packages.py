@@ -32,11 +32,6 @@ class Packages:
     version: str
     folder: Path
 
-    @property
-    def tarball(self) -> Path:
-        """The release that they are built from."""
-        return self.folder / f'ceph-rocksdb-tuner-{self.version}.tar.gz'
-
     def debs(self) -> list[Path]:
         """The module's, and the dashboard's."""
         return [self.folder / f'{name}_{self.version}_all.deb' for name in NAMES]
@@ -68,9 +63,10 @@ def build_pyz(target: Path) -> None:
 def unpacked(folder: Path) -> Path:
     """The release tarball's folder, from which an image is built."""
     subprocess.run(['make', '-s', 'dist'], cwd=CHECKOUT, check=True)
-    tarball = Packages(VERSION, CHECKOUT / 'build/packages').tarball
+    name = f'ceph-rocksdb-tuner-{VERSION}'
+    tarball = CHECKOUT / f'build/packages/{name}.tar.gz'
     subprocess.run(['tar', '-xzf', str(tarball), '-C', str(folder)], check=True)
-    return folder / tarball.name.removesuffix('.tar.gz')
+    return folder / name
 
 
 def build_image(
@@ -88,17 +84,10 @@ def build_image(
     )  # fmt: skip
 
 
-def digest(podman: Podman, image: str) -> str:
-    """The name of an image by its digest."""
-    return podman.run('image', 'inspect', '-f', '{{index .RepoDigests 0}}', image).stdout.strip()
-
-
-def build_older(newer: Packages, folder: Path) -> Packages:
+def build_older(folder: Path) -> Packages:
     """Debian packages of a version that differs in its number and in one more file."""
-    tarball = newer.tarball
-    subprocess.run(['tar', '-xzf', str(tarball), '-C', str(folder)], check=True)
     top = folder / f'ceph-rocksdb-tuner-{OLDER}'
-    (folder / tarball.name.removesuffix('.tar.gz')).rename(top)
+    unpacked(folder).rename(top)
     version = top / _MODULE / 'version.py'
     text = version.read_text()
     version.write_text(text.replace(f"VERSION = '{VERSION}'", f"VERSION = '{OLDER}'"))

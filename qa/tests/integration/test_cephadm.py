@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -18,33 +19,34 @@ from typing import Any
 
 import pytest
 
-from built_packages import build_image, build_pyz, digest, unpacked
+from built_packages import build_image, build_pyz, unpacked
 from harness import CephadmCluster, Cluster, ClusterSpec, Progress, cephadm_image
 from harness.client import wait_until
 from harness.errors import CommandError
 from harness.layout import CHECKOUT
 from harness.workloads.overwriter import Overwriter
 from manual.pages import pages
+from manual.quick_start import Step, timed, write
 from manual.sessions import section, sessions
 from module_client import OPTION, ModuleClient
 
 pytestmark = [pytest.mark.integration, pytest.mark.cephadm]
 
-PAGE = 'installing'
+PAGE, BY_MOUNTING, BY_IMAGE = 'installing', 'cephadm, by mounting', 'cephadm, by image'
 SERVICE = 'osd.disks'
 ENDS = ('done', 'failed', 'rolled-back')
 #: A rollout in a minute, without a verdict: there is little to judge by.
 QUICK = {'sample_interval': '2', 'soak_min': '4', 'soak_max': '0', 'soak_inconclusive': 'promote'}
-IMAGE = 'localhost/ceph-rocksdb-tuner:test'
+IMAGE = f'localhost/ceph-rocksdb-tuner:test-{os.getpid()}'
 #: Ceph alone, the same version in another image.
-PLAIN = 'localhost/ceph-qa/ceph:plain'
+PLAIN = f'localhost/ceph-qa/ceph:plain-{os.getpid()}'
 #: cephadm looks every minute, and redeploys one manager after the other: on a loaded machine late.
 REDEPLOY_S = 600
 
 
 @pytest.fixture(scope='module')
 def cluster(release: str) -> Iterator[CephadmCluster]:
-    spec = ClusterSpec(release=release, cephadm=True, mgrs=2, module=None)
+    spec = ClusterSpec(release=release, cephadm=True, mgrs=2, module=None, block_size_bytes=3 << 30)
     with Cluster.up(spec, tempfile.mkdtemp(prefix='tuner-cephadm-'), Progress()) as made:
         assert isinstance(made, CephadmCluster)
         yield made
@@ -80,12 +82,25 @@ def specification(cluster: CephadmCluster, *, mounted: bool) -> str:
     return json.dumps(cluster.manager_service(arguments if mounted else []))
 
 
-def enable_module(cluster: CephadmCluster, tuner: PatientClient, begin_s: float) -> None:
+def decided(cluster: CephadmCluster, way: str, begin_s: float) -> None:
+    """Print the time from nothing to the first decision, and keep it if requested."""
+    seconds = round(time.monotonic() - begin_s, 1)
+    print(f'from nothing to the first decision, {way}: {seconds:.0f} s')
+    if 'ROCKSDB_TUNER_QUICK_START' in os.environ:
+        write(timed(cluster.release, way, (Step('make check-cephadm', seconds, seconds),)))
+
+
+def enable_module(cluster: CephadmCluster, tuner: PatientClient, way: str, begin_s: float) -> None:
     """Enable it where all managers have it, and time that to its first decision."""
     cluster.enable_module()
-    tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 120, 'samples of all OSDs')
-    assert tuner.status()['decisions']
-    print(f'from nothing to the first decision: {time.monotonic() - begin_s:.0f} s')
+
+    def all_evaluated() -> bool:
+        found = tuner.status()
+        waits = re.search('there (are|is) no (samples|evaluation) yet', str(found['decisions']))
+        return bool(found['sampling']['osds'] == 3 and found['decisions'] and not waits)
+
+    tuner.wait_for(all_evaluated, 120, 'a decision on all OSDs')
+    decided(cluster, way, begin_s)
 
 
 def orch(cluster: CephadmCluster, *words: str, stdin: str = '') -> str:
@@ -101,20 +116,25 @@ def started(cluster: CephadmCluster, kind: str) -> dict[str, str]:
 
 
 def base_image(cluster: CephadmCluster) -> str:
-    """The image that the cluster was made with."""
-    return digest(cluster.podman, cephadm_image.ceph_image(cluster.release))
+    """The image that the cluster was made with, by its digest."""
+    image = cephadm_image.ceph_image(cluster.release)
+    return cluster.podman.run(
+        'image', 'inspect', '-f', '{{index .RepoDigests 0}}', image
+    ).stdout.strip()
 
 
 def upgrade_managers(cluster: CephadmCluster, image: str) -> None:
     """The command of the manual that brings the module by an image."""
-    command = manual_commands('cephadm, by image')[0]
+    command = manual_commands(BY_IMAGE)[0]
     orch(cluster, *re.sub(r'<registry>\S+', image, command).split()[2:])
 
 
 def wait_for_upgrade(cluster: CephadmCluster) -> None:
     """Wait until an upgrade that was started has ended."""
+    # Reef answers in JSON only
     wait_until(
-        lambda: 'no upgrades in progress' in orch(cluster, 'upgrade', 'status'), REDEPLOY_S,
+        lambda: re.search('no upgrades|"in_progress": false', orch(cluster, 'upgrade', 'status')),
+        REDEPLOY_S,
         'the end of the upgrade', detail=lambda: orch(cluster, 'upgrade', 'status'), poll_s=2,
     )  # fmt: skip
 
@@ -179,7 +199,7 @@ def test_one_file_collects_and_reports_on_a_host_that_has_only_cephadm(
     assert 'using: cephadm shell -- ceph\n' in done.stderr
     assert 'missing' not in done.stderr
     report = cluster.on_host(*program, 'report', '/root/cluster').stdout
-    print(f'from nothing to the first decision of one file: {time.monotonic() - begin_s:.0f} s')
+    decided(cluster, 'rocksdb-tuner.pyz', begin_s)
     assert report.splitlines()[3].lstrip().startswith('Do:'), report
     cluster.on_host(*program, 'report', '/root/cluster', '--html', '/root/report.html')
     assert '<html' in cluster.shell('head -c 400 /root/report.html')
@@ -190,7 +210,7 @@ def test_mounted_as_the_manual_says_it_answers(
 ) -> None:
     """From nothing to `status` with the commands of the page, and four of them to enable it."""
     begin_s = time.monotonic()
-    commands = manual_commands('cephadm, by mounting')
+    commands = manual_commands(BY_MOUNTING)
     install = next(command for command in commands if command.startswith('make install '))
     subprocess.run(
         install.replace('DESTDIR=', f'DESTDIR={cluster.dir}'), shell=True, cwd=CHECKOUT, check=True
@@ -203,7 +223,7 @@ def test_mounted_as_the_manual_says_it_answers(
         assert command in commands
         orch(cluster, *command.replace('mgr-mount.yaml', '-').split()[2:], stdin=mounted)
     assert commands[3:] == ['ceph mgr module enable rocksdb_tuner']
-    enable_module(cluster, tuner, begin_s)
+    enable_module(cluster, tuner, BY_MOUNTING, begin_s)
 
 
 def orchestrator(tuner: PatientClient) -> Any:
@@ -212,7 +232,9 @@ def orchestrator(tuner: PatientClient) -> Any:
     return next(row for row in rows if row['id'] == 'orchestrator')
 
 
-def test_check_and_doctor_in_a_container_without_systemd(tuner: PatientClient) -> None:
+def test_check_doctor_and_memory_in_a_container_without_systemd(
+    cluster: CephadmCluster, tuner: PatientClient
+) -> None:
     """Nothing is missing but what is optional, and no remedy is a command that is not there."""
     assert tuner.json('check', 'compression=kLZ4Compression', schema='check')['accepted']
     rows = tuner.json('doctor', schema='doctor')
@@ -221,12 +243,7 @@ def test_check_and_doctor_in_a_container_without_systemd(tuner: PatientClient) -
     }  # fmt: skip
     assert not any('systemctl' in (row['remedy'] or '') for row in rows)
     assert orchestrator(tuner)['ok'] is True
-
-
-def test_memory_target_for_a_host_is_the_one_that_counts(
-    cluster: CephadmCluster, tuner: PatientClient
-) -> None:
-    """As cephadm sets it (osd_memory_target_autotune)."""
+    # As cephadm sets it (osd_memory_target_autotune), it is the one that counts
     host = tuner.osds()[0]['host']
     cluster.ceph('config', 'set', f'osd/host:{host}', 'osd_memory_target', '1200000000')
     tuner.wait_for(
@@ -256,20 +273,28 @@ def test_unmanaged_service_is_found_before_and_its_osds_are_restarted_by_hand(
         'the next OSD',
     )
     assert 'is unmanaged' in tuner.operation()['paused_reason']
-    # From here on cephadm does it
+    # From here on cephadm does it: late, for it is paused
+    orch(cluster, 'pause')
     orch(cluster, 'set-managed', SERVICE)
-    assert tuner.wait_for_phase(*ENDS)['phase'] == 'done'
+    tuner.wait_for(lambda: not tuner.operation()['paused_reason'], 120, 'it goes on')
+    nonces = tuner.nonces()
+    time.sleep(20)
+    assert tuner.nonces() == nonces
+    assert tuner.operation()['phase'] not in ENDS
+    orch(cluster, 'resume')
+    assert tuner.wait_for_phase(*ENDS, timeout_s=400)['phase'] == 'done'
     assert tuner.entries() == []
 
 
-def test_upgrade_of_ceph_keeps_the_mounts_and_a_rollout_awaits_its_end(
+def test_rollout_awaits_an_upgrade_and_outlasts_the_redeployment_of_both_managers(
     cluster: CephadmCluster, tuner: PatientClient, tmp_path: Path
 ) -> None:
-    """Managers first, which fail over; then, with what Ceph wants before, one OSD of three."""
+    """The upgrade keeps the mounts. Amid the rollout the active manager fails over."""
     (tmp_path / 'Containerfile').write_text('ARG CEPH_IMAGE\nFROM ${CEPH_IMAGE}\nLABEL plain=1\n')
     build_image(cluster.podman, tmp_path, base_image(cluster), PLAIN, 'Containerfile')
     recommendation, entries = stale_rollout(tuner), tuner.entries()
     with verified_client(cluster):
+        nonces = tuner.nonces()
         upgrade_managers(cluster, PLAIN)
         tuner.wait_for(
             # A manager that ended may have begun, and not answered
@@ -283,25 +308,8 @@ def test_upgrade_of_ceph_keeps_the_mounts_and_a_rollout_awaits_its_end(
         waits_for(tuner, 'Ceph is being upgraded')
         assert tuner.entries() == entries
         wait_for_upgrade(cluster)
-        assert tuner.wait_for_phase(*ENDS, timeout_s=600)['phase'] == 'done'
-        assert tuner.entries() == []
-        osds = started(cluster, 'osd')
-        limited = f'upgrade start --image {PLAIN} --daemon-types mon,crash,osd --limit 3'
-        orch(cluster, *limited.split())
-        wait_for_upgrade(cluster)
-        assert len(osds.items() - started(cluster, 'osd').items()) == 1
-    assert len(cluster.managers_with('rocksdb_tuner')) == 2
-
-
-def test_rollout_goes_on_while_both_managers_are_redeployed_with_another_image(
-    cluster: CephadmCluster, tuner: PatientClient
-) -> None:
-    """The standby first, then the active one, which fails over."""
-    recommendation = stale_rollout(tuner)
-    with verified_client(cluster):
-        nonces = tuner.nonces()
-        tuner.plain('apply', recommendation)
-        tuner.wait_for_phase('canary', timeout_s=180)
+        assert len(cluster.managers_with('rocksdb_tuner')) == 2
+        tuner.wait_for_phase('canary')
         active = cluster.ceph_json('mgr', 'stat')['active_name']
         (standby,) = (s['name'] for s in cluster.ceph_json('mgr', 'dump')['standbys'])
         for name in (standby, active):
@@ -317,21 +325,17 @@ def test_rollout_goes_on_while_both_managers_are_redeployed_with_another_image(
     assert tuner.entries() == []
 
 
-def test_restart_queued_by_a_paused_cephadm_is_awaited_and_rolled_back(
+def test_rollback_by_cephadm_restores_the_entries(
     cluster: CephadmCluster, tuner: PatientClient
 ) -> None:
-    recommendation, entries = stale_rollout(tuner), tuner.entries()
-    orch(cluster, 'pause')
+    """Of that rollout."""
     nonces = tuner.nonces()
-    tuner.plain('apply', recommendation)
-    tuner.wait_for_phase('canary', timeout_s=120)
-    time.sleep(30)
-    assert tuner.nonces() == nonces
-    orch(cluster, 'resume')
-    assert tuner.wait_for_phase(*ENDS, timeout_s=400)['phase'] == 'done'
-    tuner.plain('rollback')
-    assert tuner.wait_for_phase('rolled-back', 'failed', timeout_s=400)['phase'] == 'rolled-back'
-    assert tuner.entries() == entries
+    with verified_client(cluster):
+        tuner.plain('rollback')
+        state = tuner.wait_for_phase('rolled-back', 'failed', timeout_s=400)
+    assert state['phase'] == 'rolled-back', tuner.plain('operation', 'status')
+    assert all(nonce != nonces[osd] for osd, nonce in tuner.nonces().items())
+    assert tuner.entries() == [('osd', '', tuner.stale_override(cluster.release.name))]
 
 
 def test_osd_that_cephadm_cannot_start_is_put_back(
@@ -359,45 +363,29 @@ def test_osd_that_cephadm_cannot_start_is_put_back(
     cluster.ceph('config', 'rm', 'osd', OPTION)
 
 
-def test_uninstalled_from_the_mounts_it_comes_by_image_and_only_managers_restart(
+def test_image_of_ceph_alone_drops_the_module_and_one_with_it_brings_it_back(
     cluster: CephadmCluster, tuner: PatientClient, tmp_path: Path
 ) -> None:
-    """The other way of the manual: the image is built of the one that the cluster runs."""
-    cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
+    """By the commands of the page. Without it health is silent; data and OSDs stay as they are."""
+    history, osds = tuner.plain('history'), started(cluster, 'osd')
+    # Managers without the mounts, from the image of the upgrade
     orch(cluster, 'apply', '-i', '-', stdin=specification(cluster, mounted=False))
-    wait_until(
-        lambda: cluster.managers_with('rocksdb_tuner') == [], REDEPLOY_S, 'managers without mounts'
-    )
-    release, osds = unpacked(tmp_path), started(cluster, 'osd')
+    cluster.wait_for_managers(with_module=False)
+    tuner.wait_for(lambda: 'no valid command' in tuner.answer(['status'])[1], 120, 'it is unknown')
+    assert 'MGR_MODULE_ERROR' not in cluster.ceph('health', 'detail')
+    release = unpacked(tmp_path)
     with pytest.raises(CommandError, match='must name an image by digest'):
         build_image(cluster.podman, release, cephadm_image.ceph_image(cluster.release), IMAGE)
     begin_s = time.monotonic()
     build_image(cluster.podman, release, base_image(cluster), IMAGE)
     upgrade_managers(cluster, IMAGE)
     wait_for_upgrade(cluster)
-    assert manual_commands('cephadm, by image')[1:] == ['ceph mgr module enable rocksdb_tuner']
-    enable_module(cluster, tuner, begin_s)
+    assert manual_commands(BY_IMAGE)[1:] == ['ceph mgr module enable rocksdb_tuner']
+    enable_module(cluster, tuner, BY_IMAGE, begin_s)
+    assert tuner.plain('history') == history
     assert started(cluster, 'osd') == osds
     # As on an image whose Python is too old
     version = release / 'src/pybind/mgr/rocksdb_tuner/version.py'
     version.write_text(version.read_text().replace('(3, 9)', '(3, 99)'))
     with pytest.raises(CommandError, match=r'requires Python 3\.99 or newer'):
         build_image(cluster.podman, release, base_image(cluster), IMAGE)
-
-
-def test_image_of_ceph_alone_drops_the_module_until_the_same_command_brings_it_back(
-    cluster: CephadmCluster, tuner: PatientClient
-) -> None:
-    """Only its commands are unknown: health is silent. Its data and OSDs stay as they are."""
-    tuner.plain('mode', 'observe')
-    history, osds = tuner.plain('history'), started(cluster, 'osd')
-    upgrade_managers(cluster, PLAIN)
-    wait_for_upgrade(cluster)
-    assert cluster.managers_with('rocksdb_tuner') == []
-    assert 'no valid command' in tuner.refused('status')[1]
-    assert 'MGR_MODULE_ERROR' not in cluster.ceph('health', 'detail')
-    upgrade_managers(cluster, IMAGE)
-    wait_for_upgrade(cluster)
-    tuner.wait_for(lambda: tuner.answer(['status'])[0] == 0, 120, 'it answers')
-    assert (tuner.status()['mode'], tuner.plain('history')) == ('observe', history)
-    assert started(cluster, 'osd') == osds

@@ -39,8 +39,8 @@ def packages() -> Packages:
 
 
 @pytest.fixture(scope='session')
-def older(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Packages:
-    return build_older(packages, tmp_path_factory.mktemp('older'))
+def older(tmp_path_factory: pytest.TempPathFactory) -> Packages:
+    return build_older(tmp_path_factory.mktemp('older'))
 
 
 def test_debian_packages_are_lintian_clean(packages: Packages) -> None:
@@ -67,8 +67,7 @@ def test_rpms_restart_managers_on_install_and_upgrade_as_ceph_does(
     packages: Packages,
 ) -> None:
     for path in packages.rpms():
-        asked = ['rpm', '-qp', '--scripts', str(path)]
-        text = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+        text = subprocess.check_output(['rpm', '-qp', '--scripts', str(path)], text=True)
         assert text.count('if [ $1 -eq 1 ] ; then') == 2
         assert text.count(f'systemctl {RESTART}') == 2
         assert re.findall('^(post\\w*) scriptlet', text, re.MULTILINE) == [
@@ -84,13 +83,10 @@ class Machine(PackagedManagers):
         assert self.install(packages.debs()) == [RESTART] * len(NAMES)
         self.restart_managers()
 
-    def remove(self) -> None:
-        self.apt('purge', *NAMES)
-
     def files(self) -> list[str]:
-        """Files of ours in the managers' folder."""
-        folder = self.host.outside(self.folder)
-        return [str(path) for path in folder.rglob('*rocksdb_tuner*')]
+        """Ours in the managers' folder."""
+        paths = map(str, self.host.outside(self.folder).rglob('*'))
+        return [path for path in paths if 'rocksdb_tuner' in path]
 
     def settle(self) -> None:
         """Wait until the managers respawned after the module was disabled."""
@@ -100,20 +96,16 @@ class Machine(PackagedManagers):
             300, 'all managers back',
         )  # fmt: skip
 
-    def epoch(self) -> int:
-        return int(self.dump()['epoch'])
-
-    def enable(self) -> None:
+    def enable(self, version: str) -> None:
         self.cluster.ceph('mgr', 'module', 'enable', MODULE)
-        self.wait_for_version(None)
+        self.wait_for_version(version)
 
-    def wait_for_version(self, version: str | None) -> None:
+    def wait_for_version(self, version: str) -> None:
         def answers() -> bool:
             try:
-                found = ModuleClient(self.cluster).status()['version']
+                return bool(ModuleClient(self.cluster).status()['version'] == version)
             except CommandError:
                 return False
-            return version is None or found == version
 
         wait_until(answers, 300, f'the module answers as version {version}')
 
@@ -125,8 +117,7 @@ class Machine(PackagedManagers):
 
     def page(self) -> str:
         """The dashboard as a browser gets it."""
-        url = self.cluster.env()['DASHBOARD_URL']
-        with urllib.request.urlopen(url, timeout=30) as answer:
+        with urllib.request.urlopen(self.cluster.env()['DASHBOARD_URL'], timeout=30) as answer:
             return str(answer.read().decode())
 
 
@@ -138,7 +129,7 @@ def machine(release: str, tmp_path: Path) -> Iterator[Machine]:
         try:
             yield found
         finally:
-            found.remove()
+            found.apt('purge', *NAMES)
 
 
 def kept(machine: Machine) -> tuple[str, Sequence[str]]:
@@ -156,19 +147,18 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
     asked = machine.install(older.debs())
     assert asked == [RESTART] * len(NAMES)
     assert 'all mgr daemons do not support module' in machine.refusal()
-    active, before = machine.dump()['active_name'], machine.epoch()
+    active, before = machine.dump()['active_name'], machine.dump()['epoch']
     cluster.ceph('mgr', 'fail')
     wait_until(
         lambda: machine.dump()['available'] and machine.dump()['active_name'] != active
-        and len(machine.dump()['standbys']) == 1 and machine.epoch() > before,
+        and len(machine.dump()['standbys']) == 1 and machine.dump()['epoch'] > before,
         120, 'the standby active, and the other one a standby',
     )  # fmt: skip
     assert 'all mgr daemons do not support module' in machine.refusal()
     machine.restart_managers()
-    machine.enable()
-    machine.wait_for_version(OLDER)
+    machine.enable(OLDER)
     assert 'rocksdb_tuner_tab/script' in machine.page()
-    assert any(name.endswith(LEFTOVER) for name in _listed(machine))
+    assert any(name.endswith(LEFTOVER) for name in machine.files())
 
     profile = json.dumps({**PROFILE, 'releases': [cluster.release.name]})
     cluster.ceph('rocksdb-tuner', 'profile', 'add', '-i', '-', stdin=profile)
@@ -179,7 +169,7 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
     machine.update(packages)
     machine.wait_for_version(VERSION)
     assert kept(machine) == state
-    assert not any(name.endswith(LEFTOVER) for name in _listed(machine))
+    assert not any(name.endswith(LEFTOVER) for name in machine.files())
 
     machine.update(older)
     machine.wait_for_version(OLDER)
@@ -187,7 +177,7 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
 
     cluster.ceph('mgr', 'module', 'disable', MODULE)
     machine.settle()
-    machine.remove()
+    machine.apt('purge', *NAMES)
     assert machine.files() == []
     machine.restart_managers()
     assert 'rocksdb_tuner_tab/script' not in machine.page()
@@ -195,8 +185,7 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
     assert MODULE not in modules
 
     machine.update(packages)
-    machine.enable()
-    machine.wait_for_version(VERSION)
+    machine.enable(VERSION)
     assert kept(machine) == state
 
     # Last, for it spoils the installed files: what a manager with an older Python reports.
@@ -209,9 +198,3 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
     assert listed['can_run'] is False
     assert 'requires Python 3.99 or newer' in listed['error_string']
     assert 'requires Python 3.99 or newer' in machine.refusal()
-
-
-def _listed(machine: Machine) -> list[str]:
-    """The files of the module."""
-    folder = machine.host.outside(machine.folder / MODULE)
-    return [str(path) for path in folder.rglob('*')]
