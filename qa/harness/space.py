@@ -1,7 +1,9 @@
 """Disk space of clusters: `up` refuses to start with too little, and work ends before it runs out.
 
 An OSD aborts when the file system under its sparse file is full, even briefly, and then its clients
-wait forever.
+wait forever. On a machine that shares its disk this may be so for a moment (65 GiB free, none, and
+36 GiB were seen within seconds; OSDs got ENOSPC in such ones), by no work of a cluster, and nothing
+that is ended here helps: only a shortage that lasts ends work.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +28,8 @@ FLOOR_BYTES = 1024 * _MIB
 OSD_BYTES = 512 * _MIB
 DAEMON_BYTES = 128 * _MIB
 POLL_S = 0.25
+#: How long a shortage is taken for a moment's: the floor lasts longer at 200 MB/s.
+MOMENT_S = 4.0
 
 
 class FullError(HarnessError):
@@ -91,10 +96,14 @@ class Watch:
         self._thread.join()
 
     def _look(self) -> None:
+        enough_s = time.monotonic()
         while self.message is None and not self._closed.wait(POLL_S):
-            self.message = complaint(self._paths())
-            if self.message is not None:
-                self._on_full(self.message)
+            message = complaint(self._paths())
+            if message is None:
+                enough_s = time.monotonic()
+            elif time.monotonic() - enough_s >= MOMENT_S:
+                self.message = message
+                self._on_full(message)
 
 
 @contextlib.contextmanager
@@ -102,9 +111,6 @@ def watched(
     path: Path, cancel: Callable[[], object], resume: Callable[[], object]
 ) -> Iterator[None]:
     """Work that ends with FullError, by `cancel`, when the disk gets nearly full meanwhile."""
-    message = complaint([path])
-    if message is not None:
-        raise FullError(message)
     watch = Watch(lambda: [path], lambda _said: cancel())
     try:
         yield

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from harness import space
 
 QA = Path(__file__).resolve().parents[1]
 _CONFTEST = """
@@ -56,3 +59,19 @@ def test_few_failures_are_run_once_more(
     runs = [len((tmp_path / f'test_{n}.runs').read_text()) for n in range(len(failures))]
     again = len(failures) < 3
     assert runs == [2 if times and again else 1 for times in failures]
+
+
+def test_disk_that_is_full_for_a_moment_ends_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    free = [0]
+    monkeypatch.setattr(space, 'MOMENT_S', 1.0)
+    monkeypatch.setattr(space, 'free_bytes', lambda _path: free[0])
+    watch = space.Watch(lambda: [Path('/')], ended.append)
+    time.sleep(0.4)
+    free[0] = 1 << 40
+    time.sleep(1.2)
+    assert ended == []
+    free[0] = 0
+    time.sleep(2.5)
+    watch.close()
+    assert [message == watch.message for message in ended] == [True]
