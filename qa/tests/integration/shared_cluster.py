@@ -46,8 +46,9 @@ def shared_cluster(release: str) -> Iterator[Cluster]:
     copy = copy_module_with_hold(Path(tempfile.mkdtemp(prefix='tuner-module-')))
     try:
         spec = ClusterSpec(release=release, osds=3, mgrs=2, module=str(copy))
-        with new_cluster(spec) as client:
-            yield client.cluster
+        # Without options: the first file finds nothing to remove
+        with Cluster.up(spec, tempfile.mkdtemp(prefix='tuner-shared-'), Progress()) as made:
+            yield made
     finally:
         shutil.rmtree(copy.parent)
 
