@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from enum import Enum
-from typing import Callable, Generic, NamedTuple, NoReturn, Optional, TypeVar
+from typing import Any, Callable, Generic, NamedTuple, NoReturn, Optional, TypeVar
+
+from rocksdb_tuner.operations.phases import OperationRefused
 
 Rule = TypeVar('Rule', bound=Enum)
 Schedule = TypeVar('Schedule')
@@ -38,6 +42,21 @@ class Checks(Generic[Rule]):
         raise self.broken
 
 
+def violation(
+    execute: Callable[[], object], checks: Checks[Rule], traceback_rule: Rule
+) -> Optional[Violation[Rule]]:
+    """Execute a schedule; the rule that it breaks, if any."""
+    try:
+        with suppress(OperationRefused):
+            execute()
+    except Violation as violation:
+        return violation
+    except Exception as error:  # noqa: BLE001 - any exception is a finding
+        text = ''.join(traceback.format_exception(error))[-2500:]
+        return checks.broken or Violation(traceback_rule, text)
+    return checks.broken
+
+
 class Caught(NamedTuple):
     """When a mutant was caught."""
 
@@ -47,21 +66,30 @@ class Caught(NamedTuple):
 
 
 def hunted(
-    schedules: Iterable[Schedule],
-    may_show: Callable[[Schedule], bool],
-    violation: Callable[[Schedule], Optional[Violation[Rule]]],
-    rule: Rule,
+    mutant: Any,
+    schedule: Callable[[str], Schedule],
+    broken_by: Callable[[Schedule, Rule], Optional[Violation[Rule]]],
+    most_drawn: int,
     most_tried: int,
 ) -> Caught:
-    """Run the schedules that may reveal a mutant until one breaks its rule."""
+    """Run schedules of one fixed seed that may reveal a mutant until one breaks its rule."""
     tried = 0
-    for drawn, planned in enumerate(schedules, start=1):
-        if not may_show(planned):
+    for drawn in range(most_drawn):
+        planned = schedule(f'mutants:{drawn}')
+        if not mutant.may_show(planned):
             continue
         tried += 1
-        broken = violation(planned)
-        if broken is not None and broken.rule is rule:
-            return Caught(drawn, tried)
+        broken = broken_by(planned, mutant.rule)
+        if broken is not None and broken.rule is mutant.rule:
+            return Caught(drawn + 1, tried)
         if tried == most_tried:
             break
     return Caught(None, tried)
+
+
+def unproven(mutants: Iterable[Any], rules: Iterable[Rule]) -> set[str]:
+    """The rules that less than two mutants break, each of which has a name of its own."""
+    found = list(mutants)
+    assert len({mutant.name for mutant in found}) == len(found)
+    biting = Counter(mutant.rule for mutant in found)
+    return {rule.name for rule in rules if biting[rule] < 2}

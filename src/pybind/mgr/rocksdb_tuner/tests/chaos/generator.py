@@ -14,7 +14,7 @@ from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW
 
-from .chaos_events import OF_THE_LOOP, ChaosEvent
+from .events import ENDS_WITH, OF_THE_LOOP, ChaosEvent, named
 from .schedule import Change, Delays, Loop, Moment, Planned, Schedule
 from .topology import Shape, drawn, large
 
@@ -22,25 +22,33 @@ BAD = 'write_buffer_size=foo'
 
 _POLICIES = tuple(Inconclusive)
 _CHANGES = (
-    (Change.ALL,) * 3
-    + (Change.ALL_OVER_ENTRY, Change.CLASS, Change.ALL_OVER_OWN) * 2
-    + (
-        Change.REACHES_OTHERS,
-        Change.ALL_OVER_MASKED,
-        Change.REMOVE,
-        Change.REMOVE_ALIKE,
-        Change.REMOVE_EQUAL,
-    )
+    *(Change.ALL,) * 3,
+    *(Change.ALL_OVER_ENTRY, Change.CLASS, Change.ALL_OVER_OWN) * 2,
+    *(Change.REACHES_OTHERS, Change.ALL_OVER_MASKED),
+    *(Change.REMOVE, Change.REMOVE_ALIKE, Change.REMOVE_EQUAL),
 )
 _TWO_CLASSES = {Change.CLASS, Change.REACHES_OTHERS}
-_ON_THE_WAY = (
-    Moment.BETWEEN,
-    Moment.RESTARTING,
-    Moment.CHECKING,
-    Moment.SETTLING,
-    Moment.COLLAPSING,
-    Moment.SOAKING,
-)
+
+
+def _moments(names: str) -> tuple[Moment, ...]:
+    return tuple(Moment[name] for name in names.split())
+
+
+def _event(text: str) -> Planned:
+    """As in "BREAKS RESTARTING 5 #2": the sixth time it is seen there, the OSD number 2.
+
+    Without a moment, after so many samples; "then": after the event before it.
+    """
+    name, *words = text.split()
+    moment = next((Moment[word] for word in words if word in Moment.__members__), None)
+    after = next((int(word) for word in words if word.isdigit()), 0)
+    osd = next((int(word[1:]) for word in words if word.startswith('#')), None)
+    return Planned(ChaosEvent[name], after, moment, osd, follows='then' in words)
+
+
+def _plans(*lines: str) -> tuple[tuple[Planned, ...], ...]:
+    """In each line events of one schedule, separated by commas."""
+    return tuple(tuple(map(_event, filter(None, line.split(', ')))) for line in lines)
 
 
 class _Focus(NamedTuple):
@@ -55,177 +63,105 @@ class _Focus(NamedTuple):
     spare: bool = False
 
 
-def _aimed(event: ChaosEvent, moment: Moment, after: int = 0) -> Planned:
-    return Planned(event, after, moment)
-
-
-_FAILURES = (
-    (
-        _aimed(ChaosEvent.BREAKS, Moment.RESTARTING),
-        _aimed(ChaosEvent.OSD_HEALED, Moment.RECOVER_RESTART_DUE),
-    ),
-    (
-        _aimed(ChaosEvent.STUBBORN, Moment.RESTARTING),
-        _aimed(ChaosEvent.OSD_HEALED, Moment.RECOVER_RESTORING),
-    ),
-    (
-        _aimed(ChaosEvent.OVERRULED, Moment.RESTART_DUE),
-        _aimed(ChaosEvent.OSD_HEALED, Moment.RECOVER_RESTORING),
-    ),
-    (
-        _aimed(ChaosEvent.CRASHES, Moment.RESTARTING),
-        _aimed(ChaosEvent.OSD_HEALED, Moment.RECOVER_RESTARTING),
-    ),
-    (_aimed(ChaosEvent.ABORT, Moment.CHECKING), _aimed(ChaosEvent.SILENT, Moment.CHECKING)),
-    (
-        _aimed(ChaosEvent.ABORT, Moment.RESTARTING),
-        _aimed(ChaosEvent.ORCHESTRATOR_IDLE, Moment.RESTART_DUE),
-    ),
-    (_aimed(ChaosEvent.SETS_ALL, Moment.RESTARTING), _aimed(ChaosEvent.BREAKS, Moment.RESTARTING)),
-    (_aimed(ChaosEvent.PAUSE, Moment.RESTARTING), _aimed(ChaosEvent.BREAKS, Moment.RESTARTING)),
-    (_aimed(ChaosEvent.PAUSE, Moment.CHECKING), _aimed(ChaosEvent.STUBBORN, Moment.RESTARTING)),
-)
-_LATE = (
-    Planned(ChaosEvent.ORCHESTRATOR_LATE, 0, None, 1),
-    _aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.RESTARTING),
-)
-_BACK = (
-    Moment.BACK_ENTRIES,
-    Moment.BACK_RESTART_DUE,
-    Moment.BACK_RESTARTING,
-    Moment.BACK_CHECKING,
-    Moment.BACK_SETTLING,
-)
-_RECOVER = (
-    Moment.RECOVER_RESTORING,
-    Moment.RECOVER_RESTART_DUE,
-    Moment.RECOVER_RESTARTING,
-    Moment.RECOVER_CHECKING,
-)
-_FORWARD = (
-    Moment.PREFLIGHT,
-    Moment.BETWEEN,
-    Moment.SETTING,
-    Moment.RESTART_DUE,
-    Moment.RESTARTING,
-    Moment.CHECKING,
-    Moment.SETTLING,
-)
-_SOAK = (Moment.SOAKING, Moment.JUDGING, Moment.SOAKING, Moment.BETWEEN)
-_RESTARTED = (
-    (),
-    (),
-    (_aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.CHECKING),),
-    (_aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.SETTLING),),
+_ON_THE_WAY = _moments('BETWEEN RESTARTING CHECKING SETTLING COLLAPSING SOAKING')
+_BACK = _moments('BACK_ENTRIES BACK_RESTART_DUE BACK_RESTARTING BACK_CHECKING BACK_SETTLING')
+_RECOVER = _moments('RECOVER_RESTORING RECOVER_RESTART_DUE RECOVER_RESTARTING RECOVER_CHECKING')
+_FORWARD = _moments('PREFLIGHT BETWEEN SETTING RESTART_DUE RESTARTING CHECKING SETTLING')
+_SOAK = _moments('SOAKING JUDGING SOAKING BETWEEN')
+_COLLAPSE = _moments('COLLAPSING COLLAPSING_OSD REPINNING')
+#: Over within a sample, unless something blocks it.
+_PASSED_AT_ONCE = {Moment.LEAVING, Moment.REPINNING}
+_FAILURES = _plans(
+    'BREAKS RESTARTING, OSD_HEALED RECOVER_RESTART_DUE',
+    'STUBBORN RESTARTING, OSD_HEALED RECOVER_RESTORING',
+    'OVERRULED RESTART_DUE, OSD_HEALED RECOVER_RESTORING',
+    'CRASHES RESTARTING, OSD_HEALED RECOVER_RESTARTING',
+    'ABORT CHECKING, SILENT CHECKING',
+    'ABORT RESTARTING, ORCHESTRATOR_IDLE RESTART_DUE',
+    'SETS_ALL RESTARTING, BREAKS RESTARTING',
+    'PAUSE RESTARTING, BREAKS RESTARTING',
+    'PAUSE CHECKING, STUBBORN RESTARTING',
 )
 #: OSDs that go away, or are others by now, at each place where a rollout may meet that. Number 2 is
 #: in every cluster, and never the canary.
-_LOST = (ChaosEvent.PURGED, ChaosEvent.REPLACED, ChaosEvent.REPLACED_BY_ANOTHER_CLASS)
-_IN_FLIGHT = (
-    Moment.SETTING,
-    Moment.RESTART_DUE,
-    Moment.RESTARTING,
-    Moment.CHECKING,
-    Moment.SETTLING,
-)
-_LOST_IN_FLIGHT = tuple(
-    (_aimed(event, moment, after),)
-    for event in _LOST
-    for moment in _IN_FLIGHT
-    # At once it is the canary, and everything ends; each of these is noticed in a different number
-    # of samples.
-    for after in ((0, 1) if moment in {Moment.SETTING, Moment.RESTART_DUE} else (1, 8))
-)
-_LOST_PENDING = tuple(
-    (Planned(event, 0, moment, 2),)
-    for event in (*_LOST, *(ChaosEvent.DIES_AND_IS_OUT,) * 6)
-    for moment in (Moment.PREFLIGHT, Moment.SETTING, Moment.BETWEEN)
-)
-_LOST_AFTERWARDS = tuple(
-    (Planned(event, after, moment, osd),)
-    for event in _LOST
-    for moment, after in ((Moment.COLLAPSING, 0), (Moment.COLLAPSING, 2), (Moment.BETWEEN, 1))
-    for osd in (0, 2)
-)
-_LOST_IN_ROLLBACK = (
+_LOST = ('PURGED', 'REPLACED', 'REPLACED_BY_ANOTHER_CLASS')
+_LOST_IN_FLIGHT = _plans(
     *(
-        (_aimed(ChaosEvent.ROLLBACK, started), _aimed(event, moment))
-        for started in (Moment.COLLAPSING, Moment.ENDED)
+        # At once it is the canary, and everything ends; each of these is noticed in a different
+        # number of samples.
+        f'{event} {at}'
         for event in _LOST
-        for moment in (Moment.BACK_ENTRIES, Moment.BACK_RESTART_DUE, Moment.BACK_RESTARTING)
+        for at in (
+            *('SETTING 0', 'SETTING 1', 'RESTART_DUE 0', 'RESTART_DUE 1', 'RESTARTING 1'),
+            *('RESTARTING 8', 'CHECKING 1', 'CHECKING 8', 'SETTLING 1', 'SETTLING 8'),
+        )
+    )
+)
+_LOST_PENDING = _plans(
+    *(
+        f'{event} {moment} #2'
+        for event in (*_LOST, *('DIES_AND_IS_OUT',) * 6)
+        for moment in ('PREFLIGHT', 'SETTING', 'BETWEEN')
+    )
+)
+_LOST_AFTERWARDS = _plans(
+    *(
+        f'{event} {at} #{osd}'
+        for event in _LOST
+        for at in ('COLLAPSING 0', 'COLLAPSING 2', 'BETWEEN 1')
+        for osd in (0, 2)
+    )
+)
+_LOST_IN_ROLLBACK = _plans(
+    *(
+        f'ROLLBACK {started}, {event} {moment}'
+        for started in ('COLLAPSING', 'ENDED')
+        for event in _LOST
+        for moment in ('BACK_ENTRIES', 'BACK_RESTART_DUE', 'BACK_RESTARTING')
     ),
     *(
-        (_aimed(ChaosEvent.ROLLBACK, started), Planned(ChaosEvent.DIES_AND_IS_OUT, 0, moment, 2))
-        for started in (Moment.COLLAPSING, Moment.ENDED) * 3
-        for moment in (Moment.BACK_ENTRIES, Moment.BACK_RESTART_DUE, Moment.BACK_RESTARTING)
+        f'ROLLBACK {started}, DIES_AND_IS_OUT {moment} #2'
+        for started in ('COLLAPSING', 'ENDED') * 3
+        for moment in ('BACK_ENTRIES', 'BACK_RESTART_DUE', 'BACK_RESTARTING')
     ),
-    *(
-        (_aimed(ChaosEvent.BREAKS, Moment.RESTARTING, 5), _aimed(event, Moment.RECOVER_RESTART_DUE))
-        for event in (ChaosEvent.PURGED, ChaosEvent.DIES_AND_IS_OUT)
-    ),
+    'BREAKS RESTARTING 5, PURGED RECOVER_RESTART_DUE',
+    'BREAKS RESTARTING 5, DIES_AND_IS_OUT RECOVER_RESTART_DUE',
 )
 #: An OSD does not start, and it is hard to restore it: the monitors refuse to store, or to remove
 #: its entry, and operators or other managers come in between.
-_HARD_TO_RESTORE = (
+_HARD_TO_RESTORE = _plans(
     *(
-        (_aimed(ChaosEvent.STORE_REFUSES, moment, after),)
-        for moment in (Moment.RESTARTING, Moment.RECOVER_RESTORING, Moment.RECOVER_RESTARTING)
+        f'STORE_REFUSES {moment} {after}'
+        for moment in ('RESTARTING', 'RECOVER_RESTORING', 'RECOVER_RESTARTING')
         for after in (0, 1)
     ),
-    (
-        _aimed(ChaosEvent.STORE_REFUSES, Moment.RESTARTING),
-        _aimed(ChaosEvent.FAIL_OVER, Moment.RECOVER_RESTARTING),
-    ),
-    (
-        _aimed(ChaosEvent.STORE_REFUSES, Moment.RESTARTING),
-        _aimed(ChaosEvent.FAIL_OVER, Moment.RESTARTING, 3),
-    ),
-    *(
-        (
-            _aimed(ChaosEvent.REFUSES_RM, Moment.RESTARTING),
-            *(_aimed(ChaosEvent.ABORT, Moment.RECOVER_RESTORING, n) for n in range(aborts)),
-            Planned(ChaosEvent.MONITORS_BACK, 5, None, None, follows=True),
-        )
-        for aborts in (1, 2)
-    ),
-    (_aimed(ChaosEvent.ABORT, Moment.RECOVER_RESTARTING),),
-    (
-        _aimed(ChaosEvent.ROLLBACK, Moment.RESTARTING, 2),
-        _aimed(ChaosEvent.ABORT, Moment.BACK_ENTRIES),
-    ),
-    (
-        _aimed(ChaosEvent.ROLLBACK, Moment.RESTARTING, 2),
-        _aimed(ChaosEvent.ABORT, Moment.BACK_RESTARTING),
-    ),
+    'STORE_REFUSES RESTARTING, FAIL_OVER RECOVER_RESTARTING',
+    'STORE_REFUSES RESTARTING, FAIL_OVER RESTARTING 3',
+    'REFUSES_RM RESTARTING, ABORT RECOVER_RESTORING, MONITORS_BACK 5 then',
+    'REFUSES_RM RESTARTING, ABORT RECOVER_RESTORING, ABORT RECOVER_RESTORING 1, '
+    'MONITORS_BACK 5 then',
+    'ABORT RECOVER_RESTARTING',
+    'ROLLBACK RESTARTING 2, ABORT BACK_ENTRIES',
+    'ROLLBACK RESTARTING 2, ABORT BACK_RESTARTING',
 )
-_COLLAPSE = (Moment.COLLAPSING, Moment.COLLAPSING_OSD, Moment.REPINNING)
-#: Over within a sample, unless something blocks it.
-_PASSED_AT_ONCE = {Moment.LEAVING, Moment.REPINNING}
+_RESTARTED = _plans('', '', 'RESTARTED_BY_HAND CHECKING', 'RESTARTED_BY_HAND SETTLING')
+_ROLLED_BACK = _plans(*(f'ROLLBACK {moment.name}' for moment in (*_ON_THE_WAY, Moment.ENDED)))
 _FOCI = (
     *(_Focus(_FORWARD, _RESTARTED),) * 3,
-    *(_Focus(_SOAK, ((), (_aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.SOAKING, 1),)), soaks=True),)
-    * 3,
+    *(_Focus(_SOAK, _plans('', 'RESTARTED_BY_HAND SOAKING 1'), soaks=True),) * 3,
     # Nothing to measure: a soak that ends without a verdict.
-    _Focus((Moment.JUDGING, Moment.BETWEEN), ((Planned(ChaosEvent.CLIENTS_STOP, 0),),), soaks=True),
+    _Focus(_moments('JUDGING BETWEEN'), _plans('CLIENTS_STOP'), soaks=True),
     *(_Focus(_COLLAPSE),) * 3,
     _Focus(_RECOVER, value=BAD),
     *(_Focus(_RECOVER, _FAILURES),) * 2,
-    *(
-        _Focus(
-            _BACK,
-            tuple(
-                (_aimed(ChaosEvent.ROLLBACK, moment),) for moment in (*_ON_THE_WAY, Moment.ENDED)
-            ),
-        ),
-    )
-    * 3,
-    _Focus(_FORWARD, (_LATE,)),
-    _Focus(_BACK, ((Planned(ChaosEvent.NEW_IS_SLOW, 0),),), soaks=True),
-    _Focus((*_RECOVER, *_BACK), ((_aimed(ChaosEvent.BREAKS, Moment.RESTARTING, 9),),)),
-    _Focus((Moment.ENDED, *_BACK), ((_aimed(ChaosEvent.ROLLBACK, Moment.ENDED),),)),
+    *(_Focus(_BACK, _ROLLED_BACK),) * 3,
+    _Focus(_FORWARD, _plans('ORCHESTRATOR_LATE #1, RESTARTED_BY_HAND RESTARTING')),
+    _Focus(_BACK, _plans('NEW_IS_SLOW'), soaks=True),
+    _Focus((*_RECOVER, *_BACK), _plans('BREAKS RESTARTING 9')),
+    _Focus((Moment.ENDED, *_BACK), _plans('ROLLBACK ENDED')),
     _Focus((Moment.LEAVING,), _LOST_IN_FLIGHT),
-    _Focus((Moment.LEAVING, Moment.LEAVING, Moment.COLLAPSING), _LOST_AFTERWARDS),
-    *(_Focus((Moment.AWAY, Moment.BETWEEN, Moment.COLLAPSING), _LOST_PENDING, spare=True),) * 2,
+    _Focus(_moments('LEAVING LEAVING COLLAPSING'), _LOST_AFTERWARDS),
+    *(_Focus(_moments('AWAY BETWEEN COLLAPSING'), _LOST_PENDING, spare=True),) * 2,
     _Focus(_BACK, _LOST_IN_ROLLBACK, spare=True),
     *(_Focus(_RECOVER, _HARD_TO_RESTORE, value=BAD),) * 2,
 )
@@ -233,55 +169,12 @@ _FOCI = (
 #: Without restarts.
 _WITHOUT_RESTARTS = (
     _Focus(_COLLAPSE),
-    _Focus((Moment.ENDED, Moment.BACK_ENTRIES), ((_aimed(ChaosEvent.ROLLBACK, Moment.ENDED),),)),
+    _Focus(_moments('ENDED BACK_ENTRIES'), _plans('ROLLBACK ENDED')),
 )
-
-#: Lasting events, and the events that end them.
-_ENDS_WITH = {
-    ChaosEvent.PAUSE: ChaosEvent.RESUME,
-    ChaosEvent.OTHER_OPERATOR_PAUSES: ChaosEvent.RESUME,
-    ChaosEvent.MODE_OFF: ChaosEvent.MODE_ON,
-    ChaosEvent.MODE_OFF_IN_A_WRITE: ChaosEvent.MODE_ON,
-    ChaosEvent.WINDOW_CLOSES: ChaosEvent.WINDOW_OPENS,
-    ChaosEvent.OSD_DIES: ChaosEvent.OSD_STARTS,
-    ChaosEvent.HOST_DIES: ChaosEvent.HOST_STARTS,
-    ChaosEvent.MARKED_OUT: ChaosEvent.MARKED_IN,
-    ChaosEvent.ORCHESTRATOR_GONE: ChaosEvent.ORCHESTRATOR_BACK,
-    ChaosEvent.ORCHESTRATOR_IDLE: ChaosEvent.ORCHESTRATOR_BACK,
-    ChaosEvent.ORCHESTRATOR_REFUSES: ChaosEvent.ORCHESTRATOR_BACK,
-    ChaosEvent.REFUSES_SET: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_RM: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_DUMP: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_GET: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_OK_TO_STOP: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_VERSIONS: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.MONITORS_SLOW: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.STORE_REFUSES: ChaosEvent.STORE_BACK,
-    ChaosEvent.FLAG: ChaosEvent.NO_FLAG,
-    ChaosEvent.NEARFULL: ChaosEvent.NO_NEARFULL,
-    ChaosEvent.SCRUB_FINDS_DAMAGE: ChaosEvent.DAMAGE_REPAIRED,
-    ChaosEvent.UPGRADE_BEGINS: ChaosEvent.UPGRADE_ENDS,
-    ChaosEvent.REPORTS_STOP: ChaosEvent.REPORTS_COME,
-    ChaosEvent.REPORTS_ARE_RARE: ChaosEvent.REPORTS_ARE_FREQUENT,
-    ChaosEvent.CLIENTS_STOP: ChaosEvent.CLIENTS_COME,
-    ChaosEvent.ADVICE_RAISES: ChaosEvent.ADVICE_WORKS,
-    ChaosEvent.SAMPLING_RAISES: ChaosEvent.SAMPLING_WORKS,
-}
 #: By dice of their own: what was drawn before there were these stays what it was.
-_DRAWN_APART = {
-    ChaosEvent.SETS_OTHER_STRING,
-    ChaosEvent.SAMPLES_STOP,
-    ChaosEvent.SAMPLES_COME,
-}
+_DRAWN_APART = named('SETS_OTHER_STRING SAMPLES_STOP SAMPLES_COME')
 #: They end most rollouts: one in so many is drawn.
-_FINAL = {
-    ChaosEvent.ABORT,
-    ChaosEvent.SETS_ALL,
-    ChaosEvent.SETS_OSD,
-    ChaosEvent.SETS_CLASS,
-    ChaosEvent.SETS_GLOBAL,
-    ChaosEvent.ROLLBACK,
-}
+_FINAL = named('ABORT SETS_ALL SETS_OSD SETS_CLASS SETS_GLOBAL ROLLBACK')
 
 
 def schedule(seed: str) -> Schedule:
@@ -324,7 +217,7 @@ def schedule(seed: str) -> Schedule:
 def _other_string(dice: random.Random, focus: _Focus) -> Iterator[Planned]:
     if dice.random() < 0.05:
         moment = dice.choice((*focus.moments, *_ON_THE_WAY))
-        yield _aimed(ChaosEvent.SETS_OTHER_STRING, moment, int(dice.expovariate(1 / 1.5)))
+        yield Planned(ChaosEvent.SETS_OTHER_STRING, int(dice.expovariate(1 / 1.5)), moment)
 
 
 def _silence(dice: random.Random, osds: int) -> Iterator[Planned]:
@@ -379,10 +272,11 @@ def _acts(dice: random.Random, focus: _Focus, osds: int, loop: Loop) -> Iterator
         if moment in _PASSED_AT_ONCE:
             after = 0
         yield Planned(event, after if aimed else int(dice.expovariate(1 / 12)), moment, target)
-        if event in _ENDS_WITH and dice.random() < 0.7:
+        lasts = event in ENDS_WITH and event is not ChaosEvent.DAILY_LIMIT
+        if lasts and dice.random() < 0.7:
             # After this many more samples, at any moment.
             samples = 1 + int(dice.expovariate(1 / 10))
-            yield Planned(_ENDS_WITH[event], samples, None, target, follows=True)
+            yield Planned(ENDS_WITH[event], samples, None, target, follows=True)
 
 
 def complete_rollout(osds: int) -> Schedule:
@@ -402,14 +296,11 @@ def complete_rollout(osds: int) -> Schedule:
         orchestrator_forgets=True,
         max_samples=40 * osds,
         runs_to_completion=True,
-        events=(
-            _aimed(ChaosEvent.FAIL_OVER, Moment.RESTARTING, quarter),
-            _aimed(ChaosEvent.KILLED_AFTER_A_WRITE, Moment.BETWEEN, quarter),
-            Planned(ChaosEvent.PURGED, quarter, Moment.RESTARTING, osds - 7),
-            Planned(ChaosEvent.REPLACED, quarter // 2, Moment.RESTARTING, osds - 2),
-            _aimed(ChaosEvent.WRITE_REFUSED, Moment.RESTARTING, quarter // 2),
-            Planned(ChaosEvent.JOINS, quarter // 3, Moment.RESTARTING, 1),
-            _aimed(ChaosEvent.PAUSE, Moment.RESTARTING, quarter // 4),
-            Planned(ChaosEvent.RESUME, 5, None, None, follows=True),
-        ),
+        events=_plans(
+            f'FAIL_OVER RESTARTING {quarter}, KILLED_AFTER_A_WRITE BETWEEN {quarter}, '
+            f'PURGED RESTARTING {quarter} #{osds - 7}, '
+            f'REPLACED RESTARTING {quarter // 2} #{osds - 2}, '
+            f'WRITE_REFUSED RESTARTING {quarter // 2}, JOINS RESTARTING {quarter // 3} #1, '
+            f'PAUSE RESTARTING {quarter // 4}, RESUME 5 then'
+        )[0],
     )

@@ -18,7 +18,7 @@ from rocksdb_tuner.operations.rollout.records import (
 from rocksdb_tuner.operations.rollout.soak import undecided
 from rocksdb_tuner.plan.records import OPTION, Purpose
 
-from .chaos_events import ChaosEvent
+from .events import ChaosEvent
 from .topology import Topology
 
 
@@ -204,3 +204,20 @@ class Schedule:
             yield 'with the new string no OSD starts'
         for planned in self.events:
             yield f'  {planned}'
+
+
+def nothing_planned(topology: Topology, *, forgets: bool = False) -> Schedule:
+    """The part of a schedule that a world reads, for what is not a schedule of rollouts."""
+    return Schedule(
+        seed='',
+        topology=topology,
+        change=Change.ALL,
+        value='',
+        soak=SoakPlan(),
+        sample_every_s=2.0,
+        delays=Delays(),
+        loop=Loop.DRIVER,
+        orchestrator_forgets=forgets,
+        max_samples=0,
+        events=(),
+    )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections import Counter
-from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple, Optional
 from unittest.mock import patch
@@ -19,10 +17,16 @@ from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, OLD, same_meaning
 
-from .chaos_events import AFTER_THE_END, REQUESTS, ChaosEvent
-from .checks import Violation
+from .checks import Violation, violation
 from .cluster import ChaosCluster
-from .effects import apply_event, heal_monitors, heal_orchestrator, heal_osd, start
+from .events import (
+    AFTER_THE_END,
+    REQUESTS,
+    ChaosEvent,
+    apply_event,
+    heal,
+    start,
+)
 from .invariants import Watch
 from .rules import Rule
 from .schedule import Change, Loop, Moment, Planned, Schedule, moment_of
@@ -198,30 +202,14 @@ class ScheduleRun:
     def _repair(self) -> None:
         """Everything works again, and nothing is held."""
         world, cluster = self.world, self.cluster
-        world.next_writes.clear()
-        # Every second one that is down and out comes back.
-        lost = {n for n in cluster.down if not cluster.osds[n].in_cluster and n % 2 == 0}
-        self._dead = frozenset(lost)
+        self._dead = heal(world, self.watch)
         self.watch.beside_itself |= self._dead
         # One that an operator starts all the same reports what it runs.
         for n in self._dead:
             cluster.osds[n].silent = False
-        for n in set(cluster.osds) - self._dead:
-            heal_osd(world, n)
-        heal_orchestrator(cluster)
-        heal_monitors(world)
-        cluster.flags -= {'noout', 'nobackfill', 'norecover'}
-        cluster.health.clear()
-        cluster.upgrades_to = None
-        cluster.inconsistent = False
         cluster.pg_report_s = min(cluster.pg_report_s, 5.0)
         cluster.recover_s = min(cluster.recover_s, 12.0)
-        cluster.makes_do = bool(self.watch.others | self._dead)
-        world.store.error = None
-        world.may_act = True
-        world.outside_window = world.no_reports_reason = None
         world.silent_since_s.clear()
-        world.restarts_per_day = 0
         world.advice_fails = world.sampling_fails = False
         self._look()
         if world.state.paused_by:
@@ -316,16 +304,9 @@ def carried_out(
     planned: Schedule, only: Optional[Rule] = None
 ) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
-    schedule_run = ScheduleRun(planned, only)
-    try:
-        with suppress(OperationRefused), patch.object(announce, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
-            schedule_run.execute()
-    except Violation as violation:
-        return schedule_run, violation
-    except Exception as error:  # noqa: BLE001 - any exception is a finding
-        text = ''.join(traceback.format_exception(error))[-1800:]
-        return schedule_run, schedule_run.watch.broken or Violation(Rule.NO_TRACEBACK, text)
-    return schedule_run, None
+    run = ScheduleRun(planned, only)
+    with patch.object(announce, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
+        return run, violation(run.execute, run.watch, Rule.NO_TRACEBACK)
 
 
 def _due_in_rollback(state: RolloutState) -> set[int]:

@@ -12,13 +12,12 @@ import os
 import secrets
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
 import pytest
 
-from .chaos_events import ChaosEvent
-from .coverage import of_remaining, summary
-from .effects import _EFFECTS
+from .events import ChaosEvent
 from .generator import complete_rollout, schedule
 from .invariants import (
     ANOTHER,
@@ -33,7 +32,7 @@ from .invariants import (
 from .rules import Rule
 from .schedule import Moment, Schedule
 from .schedule_run import Happened, ScheduleRun, carried_out
-from .shrink import breaks, shrunk
+from .shrink import shrunk
 from .topology import Shape
 
 SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or secrets.token_hex(4)
@@ -78,7 +77,7 @@ def _text(seed: str, broken: str) -> str:
     planned = schedule(seed)
     rule = _broken(planned)
     assert rule is not None, f'{seed} fails only sometimes: {broken}'
-    shortest = shrunk(planned, breaks(rule, _broken))
+    shortest = shrunk(planned, lambda simpler: _broken(simpler) is rule)
     lines = '\n'.join(shortest.lines())
     return f'ROCKSDB_TUNER_CHAOS_SEED={seed}: {broken}\n\nas short as it fails:\n{lines}'
 
@@ -106,13 +105,25 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
             left += outcome.left
             planned += outcome.planned
     sys.stdout.write(f'ended: {dict(ended)}\nclusters: {dict(shapes)}\n')
-    for line in (*summary(happened, planned), *of_remaining(left)):
+    for line in _summary(happened, planned, left):
         sys.stdout.write(f'{line}\n')
     # Schedules that all end alike would prove little.
     assert len(seeds) < 300 or min(ended[p] for p in ('done', 'rolled-back', 'failed')) > 10
     if len(seeds) >= 1000:
         assert {pair.moment for pair in happened} >= set(Moment) - _SELDOM
         _enough_were_left(left, happened)
+
+
+def _summary(happened: Counter[Happened], planned: int, left: Counter[Left]) -> Iterator[str]:
+    """What schedules tried, and what they never did."""
+    yield f'{planned} acts planned, {sum(happened.values())} happened'
+    for moment in Moment:
+        times = {pair.event: n for pair, n in happened.items() if pair.moment is moment}
+        yield f'  {moment.value:30} {sum(times.values()):6} times, {len(times):3} acts'
+    never = sorted({event.name for event in ChaosEvent} - {pair.event.name for pair in happened})
+    yield f'never: {", ".join(never) or "-"}; {sum(left.values())} OSDs left behind:'
+    for found, times_left in sorted(left.items()):
+        yield f'  {found.where:30} {times_left:6} times: {found.how}'
 
 
 def _enough_were_left(left: Counter[Left], happened: Counter[Happened]) -> None:
@@ -151,7 +162,6 @@ def test_rollout_of_many_osds_completes() -> None:
 
 
 def test_every_action_can_be_drawn_and_executed() -> None:
-    assert set(_EFFECTS) == set(ChaosEvent)
     drawn = {planned.event for n in range(1000) for planned in schedule(f'acts:{n}').events}
     assert drawn == set(ChaosEvent)
 

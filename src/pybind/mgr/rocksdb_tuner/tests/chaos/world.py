@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from enum import Enum, auto
+from dataclasses import replace
 from typing import Any, Callable, Optional
 
 from rocksdb_tuner.judge.records import SoakPlan
@@ -17,14 +16,12 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.report_interval import DEFAULT
 from rocksdb_tuner.observe.sample import names_for
-from rocksdb_tuner.operations.phases import OperationRefused
 from rocksdb_tuner.operations.rollout.automatic import MaintenanceWindow, Policy
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.present.health import HealthChecks, health_checks
-from rocksdb_tuner.requests import BusyError
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.fake_cluster import VERSIONS
@@ -33,10 +30,9 @@ from rocksdb_tuner.tick.evaluation import Published
 from rocksdb_tuner.tuner import Tuner
 
 from .cluster import ChaosCluster
+from .faults import Mortal
 from .schedule import Loop, Schedule
 
-#: How long a monitor that is slow keeps a manager waiting.
-DELAY_S = 17.0
 #: How old a recommendation must be for auto-apply.
 AUTO_APPLY_AFTER_S = 60.0
 
@@ -64,35 +60,7 @@ def health_of(driver: Driver, time_s: float) -> HealthChecks:
     )
 
 
-class Killed(BaseException):
-    """The manager's process ends here. Not an Exception: nothing may catch it."""
-
-
-class WriteFault(Enum):
-    """The fault of one write, of the store or of the config store, or of a restart request."""
-
-    KILLED_BEFORE = auto()
-    KILLED_AFTER = auto()
-    REFUSED = auto()
-    #: It took effect, and the manager is told that it failed.
-    ANSWER_LOST = auto()
-    #: The manager is told that it took effect, and it did not: of entries only.
-    LOST = auto()
-    DELAYED = auto()
-    #: The operator switches the mode off meanwhile.
-    SWITCHED_OFF = auto()
-
-
-@dataclass
-class NextWrite:
-    """A fault of one write to come."""
-
-    fault: WriteFault
-    #: Writes that go well before it.
-    writes: int
-
-
-class World(Run):
+class World(Mortal, Run):
     """One cluster, one store, one manager; the driver alone drives the rollout."""
 
     cluster: ChaosCluster
@@ -107,13 +75,8 @@ class World(Run):
         self.on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None
         #: Called when the manager samples the cluster, before any decision.
         self.on_observation: Callable[[], None] = lambda: None
-        #: The offset of the manager's clock from the elapsed time.
-        self.offset_s = 0.0
-        self.next_writes: list[NextWrite] = []
         #: The last write of an operation's state was refused, or its answer was lost.
         self.store_refuses = False
-        #: Every write takes `DELAY_S`.
-        self.slow_monitors = False
         #: When the manager became active, and its last sample of the cluster.
         self.active_since_s = cluster.now_s
         self.seen_at_s = cluster.now_s
@@ -121,7 +84,8 @@ class World(Run):
         #: OSDs that work and do not report, and since when.
         self.silent_since_s: dict[int, float] = {}
         self._watch_writes(cluster)
-        super().__init__(cluster)
+        Mortal.__init__(self)
+        Run.__init__(self, cluster)
 
     def _watch_writes(self, cluster: ChaosCluster) -> None:
         """Put the faults of writes between the manager and the cluster."""
@@ -134,17 +98,13 @@ class World(Run):
 
         cluster.cluster_map = cluster_map  # type: ignore[method-assign]
         for name in ('set', 'remove', 'restart_osd'):
-            setattr(cluster, name, self._mortal(getattr(cluster, name), entry=True))
+            setattr(cluster, name, self.faulty(getattr(cluster, name), entry=True))
 
     def _watch_store(self) -> None:
         if not hasattr(self.store.set, 'mortal'):
             self.store.set = self._noted(  # type: ignore[method-assign]
-                self._mortal(self.store.set, entry=False)
+                self.faulty(self.store.set, entry=False)
             )
-
-    @property
-    def clock_s(self) -> float:
-        return self.cluster.now_s + self.offset_s
 
     # -- the manager
 
@@ -186,24 +146,13 @@ class World(Run):
         self.clients.offset_s = self.cluster.clock_offset_s = self.offset_s
         self.clients.write(seconds)
 
-    def guarded(self, work: Callable[[], object]) -> bool:
-        """``work`` of a manager that may die in it; whether that was refused."""
-        try:
-            work()
-        except (OperationRefused, BusyError):
-            return True
-        except Killed:
-            self.take_over()
-        return False
+    def fail_over(self) -> None:
+        Run.fail_over(self)
 
     def take_over(self) -> None:
-        """Another manager becomes active, which may be killed at once, too."""
         if self.planned.orchestrator_forgets:
             self.cluster.accepted.clear()
-        with suppress(Killed):
-            self.fail_over()
-            return
-        self.take_over()
+        super().take_over()
 
     # -- what operators and the loop ask of it
 
@@ -235,27 +184,6 @@ class World(Run):
 
     # -- writes
 
-    def _mortal(self, operation: Callable[..., None], *, entry: bool) -> Callable[..., None]:
-        def operate(*args: object) -> None:
-            fault = self._due()
-            if fault is WriteFault.KILLED_BEFORE:
-                raise Killed
-            if fault is WriteFault.REFUSED:
-                raise CommandError(5, 'read-only file system')
-            if fault is WriteFault.DELAYED or self.slow_monitors:
-                self.cluster.advance(DELAY_S)
-            if fault is not WriteFault.LOST or not entry:
-                operation(*args)
-            if fault is WriteFault.SWITCHED_OFF:
-                self.may_act = False
-            if fault is WriteFault.ANSWER_LOST:
-                raise CommandError(110, 'the answer of the monitor was lost')
-            if fault is WriteFault.KILLED_AFTER:
-                raise Killed
-
-        operate.mortal = True  # type: ignore[attr-defined]
-        return operate
-
     def _noted(self, write: Callable[..., None]) -> Callable[..., None]:
         def noted(key: str, value: Optional[str]) -> None:
             of_state = '/current' in key or '/parts/' in key
@@ -265,15 +193,6 @@ class World(Run):
 
         noted.mortal = True  # type: ignore[attr-defined]
         return noted
-
-    def _due(self) -> Optional[WriteFault]:
-        due = next((found for found in self.next_writes if found.writes == 0), None)
-        for found in self.next_writes:
-            found.writes -= 1
-        if due is None:
-            return None
-        self.next_writes = [found for found in self.next_writes if found.writes >= 0]
-        return due.fault
 
 
 class AdviceFailed(Exception):  # noqa: N818 - as a defect in the advice would raise it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable, Optional
+from typing import Optional
 
 import pytest
 
@@ -13,24 +13,20 @@ from rocksdb_tuner.operations.compaction.records import CampaignRequest, Campaig
 from rocksdb_tuner.operations.phases import Permission
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.snapshot import Sampling
-from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+from rocksdb_tuner.tests.operations.simulation import TICK_S, Simulation
 from rocksdb_tuner.tests.present.samples import empty_cluster
 
 USED_BYTES = 100 * 1024 * 1024
 USUAL_MS = 5.0
-TICK_S = 2.0
 WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
 
 
-class Run:
+class Run(Simulation[CampaignState]):
     """One cluster with one manager at a time, over which a campaign runs."""
 
     def __init__(self, release: str = 'pacific', cluster: Optional[FakeCluster] = None) -> None:
-        self.cluster = cluster or FakeCluster(4, per_host=2, release=release)
-        self.store = FakeStore()
-        self.may_act = True
-        self.outside_window: Optional[str] = None
-        self.no_reports_reason: Optional[str] = None
+        super().__init__(cluster or FakeCluster(4, per_host=2, release=release))
         self.latency_ms: Optional[float] = USUAL_MS
         #: OSDs whose DB use, and whose client writes, are unknown, with the time since when.
         self.db_unknown: dict[int, float] = {}
@@ -39,8 +35,7 @@ class Run:
         self.cluster.compactions.used_bytes = dict.fromkeys(self.cluster.osds, USED_BYTES)
         self.total_bytes = dict.fromkeys(self.cluster.osds, 10 * USED_BYTES)
         self.driver = self.new_driver()
-        for _ in range(10):
-            self.tick()
+        self.ticks(10)
 
     def new_driver(self) -> CampaignDriver:
         return CampaignDriver(self.cluster, self.store, on_end=self.ended.append)
@@ -87,21 +82,6 @@ class Run:
     def state(self) -> CampaignState:
         assert self.driver.state is not None
         return self.driver.state
-
-    def until(
-        self, condition: Callable[[CampaignState], bool], within_s: float = 6000.0
-    ) -> CampaignState:
-        end_s = self.cluster.now_s + within_s
-        while not condition(self.state):
-            assert self.cluster.now_s < end_s, f'never came to it: {self.state}'
-            self.tick()
-        return self.state
-
-    def run_to_end(self) -> CampaignState:
-        return self.until(lambda state: state.ended)
-
-    def to_a_wait(self, text: str) -> CampaignState:
-        return self.until(lambda state: text in (state.paused_reason or ''))
 
     def health(self) -> HealthChecks:
         """The module's health checks in `ceph health`."""

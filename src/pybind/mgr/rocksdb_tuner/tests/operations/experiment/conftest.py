@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 import pytest
 
 from rocksdb_tuner.judge.arms import Arm
 from rocksdb_tuner.observe.details import read_slow_events
-from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.experiment.announce import record_of
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.records import (
@@ -17,17 +16,19 @@ from rocksdb_tuner.operations.experiment.records import (
     Stage,
 )
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.records import OsdStep
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
-from rocksdb_tuner.tests.operations.rollout.conftest import TICK_S, Run
+from rocksdb_tuner.tests.operations.rollout.conftest import Run, one_step_a_tick
+from rocksdb_tuner.tests.operations.simulation import TICK_S
 
 FAST, SLOW, SAME = (
     'compression=kLZ4Compression,write_buffer_size=16777216',
     'compression=kSnappyCompression,write_buffer_size=8388608',
     'compression=kNoCompression,write_buffer_size=33554432',
 )
+__all__ = ['one_step_a_tick']
 STRINGS = {'fast': FAST, 'slow': SLOW, 'same': SAME}
 #: Time and bytes per write, relative to the old option string.
 FACTORS = {FAST: 0.7, SLOW: 1.6, SAME: 1.0}
@@ -108,6 +109,27 @@ class ExperimentRun(Run):
         now_s = self.cluster.now_s
         return self.experiment.start('E1', wanted or plan(), 'client.admin', now_s, adopt=False)
 
+    def begun(
+        self, when: Callable[[ExperimentState], bool], *args: Any, **changes: Any
+    ) -> ExperimentState:
+        """One of this `plan`, which has come so far."""
+        self.begin(plan(*args, **changes))
+        return self.come_to(when)
+
+    def abort_it(self, actor: str = 'client.a') -> None:
+        self.experiment.abort(actor, self.cluster.now_s)
+
+    @property
+    def leg(self) -> RolloutState:
+        """The change of OSDs under way."""
+        assert self.now.leg is not None
+        return self.now.leg
+
+    @property
+    def why(self) -> str:
+        """Why it failed or was aborted."""
+        return self.now.failure or ''
+
     def come_to(
         self, condition: Callable[[ExperimentState], bool], within_s: float = 20000.0
     ) -> ExperimentState:
@@ -125,12 +147,6 @@ class ExperimentRun(Run):
 @pytest.fixture
 def run() -> ExperimentRun:
     return ExperimentRun()
-
-
-@pytest.fixture
-def one_step_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps that follow at once are seen one by one."""
-    monkeypatch.setattr(driver, 'STEPS_PER_TICK', 1)
 
 
 def at_step(state: ExperimentState, step: OsdStep) -> bool:

@@ -78,13 +78,15 @@ def test_failed_experiment_is_acknowledged_once(run: ExperimentRun) -> None:
 
 def test_manager_taking_over_continues_with_the_stored_measurements(run: ExperimentRun) -> None:
     run.clients.factors = {}
-    run.begin(plan(blocks=6, min_effect=0.0001))
-    run.come_to(lambda state: state.stage is Stage.MEASURING and state.blocks == 2)
+    run.begun(
+        lambda state: state.stage is Stage.MEASURING and state.blocks == 2,
+        blocks=6,
+        min_effect=0.0001,
+    )
     run.fail_over()
     run.tick()
     assert run.now.paused_reason == 'this manager has just become active and samples first'
-    for _ in range(10):
-        run.tick()
+    run.ticks(10)
     assert (run.now.stage, run.now.blocks) == (Stage.MEASURING, 2)
     assert run.finish().outcome is Outcome.DONE
 
@@ -101,14 +103,12 @@ def test_end_is_stored_and_delivered_also_by_the_next_manager(run: ExperimentRun
     run.tick()
     assert 'cannot continue: read-only' in run.experiment.problems[0]
     run.fail_over()
-    for _ in range(10):
-        run.tick()
+    run.ticks(10)
     assert [found.experiment_id for found in run.winners] == ['E1']
     assert [found.rollout_id for found in run.driver.history] == ['E1']
     assert run.now.recorded
     run.fail_over()
-    for _ in range(10):
-        run.tick()
+    run.ticks(10)
     assert len(run.winners) == 1
 
 
@@ -118,10 +118,10 @@ def test_rollout_tracks_a_restart_requested_by_an_experiment(run: ExperimentRun)
     run.come_to(lambda state: state.leg is not None and state.leg.asked is not None)
     asked = run.now.asked
     assert isinstance(asked, AskedRestart)
-    run.experiment.abort('client.a', run.cluster.now_s)
-    run.experiment.abort('client.a', run.cluster.now_s)
+    run.abort_it()
+    run.abort_it()
     run.tick()
-    run.experiment.abort('client.a', run.cluster.now_s)
+    run.abort_it()
     state = run.driver.start(
         set_profile(run.cluster), run.cluster.now_s, elsewhere=run.experiment.outstanding
     )
@@ -150,8 +150,7 @@ def test_experiment_tracks_a_restart_requested_by_a_rollout(run: ExperimentRun) 
 
 def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
     run.clients.factors = {STRINGS['slow']: 3.0}
-    run.begin(plan(blocks=12, min_effect=0.001))
-    run.come_to(changing)
+    run.begun(changing, blocks=12, min_effect=0.001)
     run.fail_over()
     run.come_to(dropping)
     run.finish()
@@ -176,23 +175,19 @@ def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
 
 
 def test_block_that_cannot_be_stored_is_still_measured(run: ExperimentRun) -> None:
-    run.begin(plan(blocks=2))
-    run.come_to(lambda state: state.stage is Stage.BASELINE)
+    run.begun(lambda state: state.stage is Stage.BASELINE, blocks=2)
     run.store.error = CommandError(5, 'no space')
-    for _ in range(60):
-        run.tick()
+    run.ticks(60)
     run.store.error = None
     assert run.finish().outcome is Outcome.DONE
 
 
 def test_nothing_is_measured_while_results_cannot_be_stored(run: ExperimentRun) -> None:
     """The stored state does not know of the OSD that died; a block of that time counts nothing."""
-    run.begin(plan(blocks=6))
-    run.come_to(lambda state: state.stage is Stage.BASELINE)
+    run.begun(lambda state: state.stage is Stage.BASELINE, blocks=6)
     run.store.error = CommandError(5, 'read-only')
     run.cluster.stop_osd(0)
-    for _ in range(30):
-        run.tick()
+    run.ticks(30)
     assert run.now.paused_reason is None
     assert run.experiment.problems
     run.store.error = None

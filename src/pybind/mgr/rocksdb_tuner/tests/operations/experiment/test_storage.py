@@ -63,8 +63,7 @@ def test_contradictory_state_is_rejected(
 
 
 def test_unreadable_state_is_reported_and_restored_paused(run: ExperimentRun) -> None:
-    run.begin()
-    run.come_to(lambda state: state.leg is not None)
+    run.begun(lambda state: state.leg is not None)
     kept = run.store.values[CURRENT]
     run.store.values[CURRENT] = 'damaged'
     run.fail_over()
@@ -78,8 +77,7 @@ def test_unreadable_state_is_reported_and_restored_paused(run: ExperimentRun) ->
 
 
 def test_blocks_are_stored_with_five_digits(run: ExperimentRun) -> None:
-    run.begin()
-    run.come_to(lambda state: state.blocks == 2)
+    run.begun(lambda state: state.blocks == 2)
     found = Stored(run.store, BLOCKS, Measurements).load()
     assert found is not None
     assert (len(found.before), found.after) == (2, ())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import Callable, Optional
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Optional
 
 import pytest
 
@@ -12,12 +14,13 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.observe.details import read_slow_events
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.operations import driver
-from rocksdb_tuner.operations.phases import Permission
+from rocksdb_tuner.operations.phases import OperationRefused, Outcome, Permission, Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits, WhyUnstartable
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest
-from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+from rocksdb_tuner.tests.operations.simulation import TICK_S, Simulation
 
 NEW = (
     'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6,'
@@ -26,7 +29,6 @@ NEW = (
 OLD = 'compression=kNoCompression,write_buffer_size=67108864,max_total_wal_size=536870912'
 ALL = 'osd'
 CLASS = 'osd/class:ssd'
-TICK_S = 2.0
 
 
 def same_meaning(one: str, other: str) -> bool:
@@ -153,30 +155,23 @@ def _more(latency: Optional[tuple[int, int]], operations: int, each_ms: float) -
     return total_ns + int(operations * each_ms * 1e6), count + operations
 
 
-class Run:
+class Run(Simulation[RolloutState]):
     """One cluster with one manager at a time, over which rollouts run."""
-
-    refusal = CommandError(5, 'read-only file system')
 
     def __init__(
         self,
         cluster: Optional[FakeCluster] = None,
         why_unstartable: WhyUnstartable = lambda *_: None,
     ) -> None:
-        self.cluster = cluster or FakeCluster()
-        self.store = FakeStore()
-        self.may_act = True
-        self.outside_window: Optional[str] = None
+        super().__init__(cluster or FakeCluster())
         self.restarts_per_day = 0
-        self.no_reports_reason: Optional[str] = None
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
         self.why_unstartable = why_unstartable
         self.clients = Clients(self.cluster)
         self.driver = self.new_driver()
         # A manager that has been active for a while.
-        for _ in range(10):
-            self.tick()
+        self.ticks(10)
 
     def new_driver(self, limits: Optional[Limits] = None) -> Driver:
         return Driver(
@@ -220,36 +215,32 @@ class Run:
         assert self.driver.state is not None
         return self.driver.state
 
+    @property
+    def running(self) -> list[str]:
+        """What each OSD runs."""
+        return [self.cluster.runs(n) for n in self.cluster.osds]
+
     def start(
         self, request: Optional[ChangeRequest] = None, soak: Optional[SoakPlan] = None
     ) -> RolloutState:
         return self.driver.start(request or set_profile(self.cluster), self.cluster.now_s, soak)
 
-    def until(
-        self, condition: Callable[[RolloutState], bool], within_s: float = 3000.0
-    ) -> RolloutState:
-        """Let time pass until ``condition`` holds of the state."""
-        end_s = self.cluster.now_s + within_s
-        while not condition(self.state):
-            assert self.cluster.now_s < end_s, f'never came to it: {self.state}'
-            self.tick()
-        return self.state
+    def roll_back(self, name: Optional[str] = None) -> RolloutState:
+        """An operator does, and waits for its end."""
+        self.driver.rollback(name, 'client.ann', self.cluster.now_s)
+        state = self.run_to_end()
+        assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
+        return state
 
-    def run_to_end(self, within_s: float = 6000.0) -> RolloutState:
-        return self.until(lambda state: state.ended, within_s)
-
-    def to_a_wait(self, text: str, within_s: float = 3000.0) -> RolloutState:
-        return self.until(lambda state: text in (state.paused_reason or ''), within_s)
+    def ask_abort(self) -> str:
+        """The reason that the answer gives."""
+        state = self.driver.abort('client.ann', self.cluster.now_s)
+        return (state.ending.reason if state.ending else state.failure) or ''
 
 
 @pytest.fixture
 def run() -> Run:
     return Run()
-
-
-@pytest.fixture
-def cluster() -> FakeCluster:
-    return FakeCluster(4)
 
 
 @pytest.fixture
@@ -260,3 +251,11 @@ def one_step_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def refusing(text: str = 'no', code: int = 5) -> CommandError:
     return CommandError(code, text)
+
+
+@contextmanager
+def refused(code: int, text: str) -> Iterator[None]:
+    """A request of an operator is, with this errno and text."""
+    with pytest.raises(OperationRefused, match=text) as refusal:
+        yield
+    assert refusal.value.errno == code

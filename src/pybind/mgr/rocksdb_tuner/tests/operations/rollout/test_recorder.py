@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 
@@ -23,22 +23,18 @@ from rocksdb_tuner.operations.rollout.recording import (
     SoakProgress,
     recorded_now,
 )
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
 
 from .conftest import Clients, refusing
-from .one_step import SOAK, rollout
+from .one_step import BACK, RESTARTING, SETTING, SETTLING, SOAK, VERIFIED, rollout
 
 BATCHES = replace(SOAK, batches=SOAK)
 
 
-def at(*steps: OsdStep, **changes: object) -> RolloutState:
-    fields: dict[str, object] = {'soak': BATCHES, **changes}
-    return replace(rollout(FakeCluster(6), *steps), **fields)  # type: ignore[arg-type]
-
-
-VERIFIED, PENDING = OsdStep.VERIFIED, OsdStep.PENDING
+def at(*steps: OsdStep, **changes: Any) -> RolloutState:
+    return rollout(*steps, osds=6, **{'soak': BATCHES, **changes})
 
 
 @pytest.mark.parametrize(
@@ -48,17 +44,17 @@ VERIFIED, PENDING = OsdStep.VERIFIED, OsdStep.PENDING
         (at(stage=Phase.PREFLIGHT, soak=SoakPlan()), None),
         (at(stage=Phase.PREFLIGHT, soak=SoakPlan(least_s=0.0, most_s=1.0)), Part.BEFORE),
         (at(stage=Phase.PLANNED), None),
-        (at(OsdStep.SETTING), None),
-        (at(OsdStep.SETTLING), None),
+        (at(SETTING), None),
+        (at(SETTLING), None),
         (at(VERIFIED, stage=Phase.SOAKING), Part.AFTER),
-        (at(VERIFIED, stage=Phase.SOAKING, direction=Direction.BACK), None),
+        (at(VERIFIED, stage=Phase.SOAKING, direction=BACK), None),
         (at(VERIFIED, stage=Phase.SOAKING, soak=SoakPlan()), None),
         # The next batch waits, and nothing is under way.
         (at(VERIFIED, stage=Phase.SOAKING, verdicts=(Verdict.NO_WORSE,)), Part.BEFORE),
         (at(VERIFIED, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,)), Part.BEFORE),
         (at(VERIFIED, stage=Phase.COLLAPSING, verdicts=(Verdict.NO_WORSE,)), None),
         (
-            at(VERIFIED, OsdStep.RESTARTING, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,)),
+            at(VERIFIED, RESTARTING, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,)),
             None,
         ),
         (at(*[VERIFIED] * 6, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,) * 6), None),
@@ -235,14 +231,14 @@ def test_measurements_of_another_process_do_not_count(manager: Manager) -> None:
     for _ in range(11):
         manager.look(watched, 30.0)
     assert manager.found(watched).after_s == 240.0
-    again = at(OsdStep.SETTLING, stage=Phase.CANARY)
+    again = at(SETTLING, stage=Phase.CANARY)
     assert manager.found(again) == NOT_SOAKING
     for _ in range(4):
         manager.look(watched, 30.0)
     assert manager.found(watched).after_s < 240.0
     # One that ended, or is rolled back, keeps its evidence.
     found = manager.found(watched)
-    back = replace(again, direction=Direction.BACK)
+    back = replace(again, direction=BACK)
     assert manager.found(back).after_s == found.after_s
 
 

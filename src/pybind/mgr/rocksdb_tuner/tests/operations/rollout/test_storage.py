@@ -13,11 +13,8 @@ import pytest
 
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import (
-    Effect,
     Inconclusive,
-    Judgement,
     Predicted,
-    SignalVerdict,
     SoakPlan,
     Verdict,
 )
@@ -26,10 +23,7 @@ from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.phases import TEXT_MAX, Outcome, Phase
 from rocksdb_tuner.operations.rollout import machine
 from rocksdb_tuner.operations.rollout.records import (
-    AskedRestart,
     Before,
-    Direction,
-    Ending,
     OsdBefore,
     OsdProgress,
     OsdStep,
@@ -49,7 +43,7 @@ from rocksdb_tuner.operations.rollout.storage import (
     number_of,
     record_of,
 )
-from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
+from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest
 from rocksdb_tuner.store.codec import StoredStateError
 from rocksdb_tuner.store.stored import BROKEN, Stored
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeStore
@@ -99,87 +93,6 @@ def example(osds: int = 3, same: bool = True) -> RolloutState:
     )
 
 
-def fullest() -> RolloutState:
-    """A text in which no default is implied."""
-    lower = Judgement(
-        Verdict.INCONCLUSIVE,
-        (
-            SignalVerdict('op_w_latency_ms', Effect.UNCLEAR, -3.5, -20.25, 13.0),
-            SignalVerdict('slow_ops', Effect.SAME),
-        ),
-        missing=('2 OSDs to compare with',),
-        cause='not judged',
-    )
-    return RolloutState(
-        rollout_id='r12',
-        request=ChangeRequest(
-            recommendation_id='ssd-lz4',
-            kind=ChangeKind.REMOVE_OVERRIDE,
-            who='osd/class:ssd',
-            targets=((3, 'a=1'), (5, 'a=2'), (4, 'a=1')),
-            order=(5, 3, 4),
-            final_entries=(('osd', None), ('osd.3', 'a=1')),
-            actor='client.ann',
-            restart=False,
-            controls=(4,),
-            batches=((5,), (3, 4)),
-            domains=(FailureDomain('osd', 'osd.5'), FailureDomain('rack', 'r1')),
-            prediction='{}',
-            predicted=Predicted('IOPS', -1.5, 25.0),
-            purpose=Purpose.GAIN,
-            promised='db_bytes_per_txn',
-            fill_s=150.0,
-            strings=('a=9', 'a=2'),
-        ),
-        before=Before(
-            entries=(('osd', 'a=0'), ('global', 'a=2')),
-            other_entries=(('global', 'a=0'),),
-            osds=(
-                OsdBefore(4, 'a=0', 'mon', 'reef', '00000f', 'ssd', 'bluestore'),
-                OsdBefore(5, 'a=9', 'default', None),
-                OsdBefore(3, 'a=0', 'mon', 'pacific', 'ffffff', None, 'bluestore'),
-            ),
-        ),
-        osds=(
-            OsdProgress(5, OsdStep.VERIFIED, 1, 4294967295, 2, 1),
-            OsdProgress(3, OsdStep.RESTORING, 3, None, 0, 0, restart_needed=True, doubtful=True),
-            OsdProgress(4, OsdStep.LEFT_BEHIND, left_reason='osd.4 is down and out'),
-        ),
-        started_s=1000.5,
-        updated_s=2000.25,
-        stage=Phase.PROMOTING,
-        direction=Direction.RECOVER,
-        paused_reason='osd.3 is down',
-        paused_by='client.bob',
-        ending=Ending(Outcome.FAILED, 'it failed'),
-        shared_touched=True,
-        restoring=('osd', 'osd.3', 'osd.4', 'osd.5'),
-        entries_done=1,
-        errors=3,
-        last_error='EIO',
-        asked=AskedRestart(3, ('t1', 't2'), 't0', refused=True),
-        pending_conflict='somebody else',
-        own_entries_stay='osd.9 joined',
-        soak=SoakPlan(
-            300.0,
-            600.0,
-            Inconclusive.PROMOTE,
-            SoakPlan(60.0, 120.0, Inconclusive.ROLLBACK),
-        ),
-        soaked_s=310.0,
-        batch_soaked_s=20.0,
-        judgement=Judgement(
-            Verdict.BETTER,
-            (SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -33.0, -27.0),),
-        ),
-        batch_judgement=lower,
-        verdicts=(Verdict.BETTER, Verdict.INCONCLUSIVE),
-        outcome=None,
-        failure='the verdict was given',
-        acknowledged=True,
-    )
-
-
 def _mixed(n: int) -> str:
     return base64.b64encode(zlib.crc32(str(n).encode()).to_bytes(4, 'big') * 20).decode()
 
@@ -188,11 +101,19 @@ def decode_state(text: str) -> RolloutState:
     return Stored(FakeStore(), CURRENT, RolloutState, contradictions).decoded(text)
 
 
-def test_what_was_written_is_read_back() -> None:
-    for state in (example(), fullest()):
-        store = FakeStore()
-        RolloutStorage(store).current.save(state)
-        assert RolloutStorage(store).current.load() == state
+@pytest.mark.parametrize('value', [NEW, 'write_buffer_size=foo'])
+def test_what_was_written_is_read_back(run: Run, value: str) -> None:
+    """Each state of a rollout that is judged and rolled back, and of one that fails."""
+    soak = SoakPlan(60.0, 120.0, Inconclusive.PROMOTE, SoakPlan(0.0, 240.0))
+    run.start(set_profile(run.cluster, value, predicted=Predicted('IOPS', -1.5, 25.0)), soak)
+    for back in (False, True):
+        while not run.state.ended:
+            run.tick()
+            # How long the baseline was measured follows from the evidence.
+            state = replace(run.state, baseline_s=0.0)
+            assert RolloutStorage(run.store).current.load() == state
+        if not back and run.state.phase is Phase.DONE:
+            run.driver.rollback(None, 'client.ann', run.cluster.now_s)
 
 
 def at_its_fullest(osds: int) -> RolloutState:
@@ -473,29 +394,6 @@ def test_evidence_is_stored_with_five_digits(store: FakeStore) -> None:
 DEFAULT = DEFAULTS['pacific']
 
 
-def rolled_back(run: Run, name: str | None) -> None:
-    run.driver.rollback(name, 'client.ann', run.cluster.now_s)
-    assert run.run_to_end().phase is Phase.ROLLED_BACK
-
-
-@pytest.mark.parametrize('step', list(OsdStep)[1:6])
-@pytest.mark.parametrize('name', [None, 'r1'])
-def test_rollout_with_lost_state_is_rolled_back_from_the_archive(
-    one_step_a_tick: None, run: Run, step: OsdStep, name: str | None
-) -> None:
-    """How far it came is not known then: each OSD is taken for changed."""
-    run.start()
-    run.until(lambda s: s.osds[1].step is step)
-    del run.store.values[CURRENT]
-    run.fail_over()
-    run.cluster.advance(60)
-    for _ in range(10):
-        run.tick()
-    rolled_back(run, name)
-    assert run.cluster.entries_of() == {}
-    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
-
-
 NOW_S = 1_700_000_000.0
 
 
@@ -558,16 +456,6 @@ def test_end_of_any_operation_counts(run: Run) -> None:
     assert (run.driver.time.ended_id, run.driver.time.since_end_s) == ('c2', 0.0)
 
 
-def test_lost_state_of_the_last_rollout_is_reported(run: Run) -> None:
-    run.start()
-    run.run_to_end()
-    assert run.driver.broken == ()
-    del run.store.values[CURRENT]
-    run.fail_over()
-    reported = '; '.join(run.driver.broken)
-    assert 'the stored state of the last rollout in the history is lost' in reported
-
-
 def test_limit_applies_across_rollouts_and_managers_and_not_to_rollbacks(run: Run) -> None:
     run.restarts_per_day = 4
     run.start()
@@ -577,8 +465,7 @@ def test_limit_applies_across_rollouts_and_managers_and_not_to_rollbacks(run: Ru
     state = run.to_a_wait('restarts_per_day (4) is exhausted until')
     assert [osd.step.value for osd in state.osds] == ['verified', 'pending', 'pending']
     run.fail_over()
-    for _ in range(50):
-        run.tick()
+    run.ticks(50)
     assert run.state.phase is Phase.WAITING
     # The change is rolled back at once, though the daily limit is reached.
     run.driver.rollback(None, 'client.a', run.cluster.now_s)

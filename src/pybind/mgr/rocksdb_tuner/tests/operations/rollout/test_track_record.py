@@ -21,7 +21,7 @@ from rocksdb_tuner.operations.rollout.storage import record_of
 from rocksdb_tuner.tests.judge.test_predictions import AMPLIFICATION, IOPS, latency
 
 from .conftest import Run, set_profile
-from .test_soak import SOAK
+from .one_step import SOAK
 
 
 def record(

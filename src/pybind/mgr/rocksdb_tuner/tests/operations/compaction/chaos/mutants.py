@@ -10,7 +10,16 @@ from rocksdb_tuner.operations.compaction import driver, machine, records
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
 from rocksdb_tuner.operations.reported import ReportedSince
-from rocksdb_tuner.tests.chaos.mutants import Patch, Plant, never
+from rocksdb_tuner.tests.chaos.mutants import (
+    Patch,
+    Plant,
+    around,
+    attribute,
+    instead,
+    method,
+    never,
+    together,
+)
 
 from .watch import Rule
 from .world import Schedule
@@ -36,18 +45,9 @@ _NOT_STARTED = ('loses commands', 'refuses commands', 'command lost')
 _LEFT_OUT = ('purged', 'refuses commands')
 
 
-def _everywhere(found: Callable[..., Any], instead: Callable[..., Any]) -> Plant:
-    return lambda patch: patch.everywhere(found, instead)
-
-
-def _attribute(owner: object, name: str, value: object) -> Plant:
-    return lambda patch: patch.attribute(owner, name, value)
-
-
 def _seen(change: Callable[[Any], Any]) -> Plant:
     """Let the machine see another view than there is."""
-    step = machine.step
-    return _everywhere(step, lambda state, view, now_s: step(state, change(view), now_s))
+    return around(machine.step, lambda step, state, view, now_s: step(state, change(view), now_s))
 
 
 def _cluster(**changes: Any) -> Plant:
@@ -64,27 +64,21 @@ def _limits(**limits: float) -> Plant:
 
 def _compacting(over: Callable[[Any], bool], to: CompactionStep) -> Plant:
     """An OSD that was asked is at this step once the view is so."""
-    compacting = machine._compacting
 
-    def hasty(state: Any, osd: Any, view: Any) -> Any:
+    def hasty(compacting: Any, state: Any, osd: Any, view: Any) -> Any:
         if over(view):
             return machine.Step(records.with_osd(state, osd, step=to))
         return compacting(state, osd, view)
 
-    return _everywhere(compacting, hasty)
+    return around(machine._compacting, hasty)
 
 
-def _not_started_is_over(patch: Patch) -> None:
-    compacting = machine._compacting
-
-    def over(state: Any, osd: Any, view: Any) -> Any:
-        found = compacting(state, osd, view)
-        steps = {o.osd_id: o.step for o in found.state.osds}
-        if steps[osd.osd_id] is _PENDING:
-            return machine.Step(records.with_osd(state, osd, step=_SETTLING))
-        return found
-
-    patch.everywhere(compacting, over)
+def _not_started_is_over(compacting: Any, state: Any, osd: Any, view: Any) -> Any:
+    found = compacting(state, osd, view)
+    steps = {o.osd_id: o.step for o in found.state.osds}
+    if steps[osd.osd_id] is _PENDING:
+        return machine.Step(records.with_osd(state, osd, step=_SETTLING))
+    return found
 
 
 def _next_pending(state: CampaignState) -> Any:
@@ -92,86 +86,59 @@ def _next_pending(state: CampaignState) -> Any:
     return next(pending, None) or next((o for o in state.osds if o.step is _COMPACTING), None)
 
 
-def _window_for_the_first(patch: Patch) -> None:
-    begin = machine._pending
+def _window_for_the_first(begin: Any, state: Any, osd: Any, view: Any) -> Any:
+    if osd is not state.osds[0]:
+        view = replace(view, cluster=replace(view.cluster, schedule_reason=None))
+    return begin(state, osd, view)
 
-    def anyway(state: Any, osd: Any, view: Any) -> Any:
-        if osd is not state.osds[0]:
-            view = replace(view, cluster=replace(view.cluster, schedule_reason=None))
-        return begin(state, osd, view)
 
-    patch.everywhere(begin, anyway)
+def _without(name: str, found: Any, step: Callable[[Any], Any]) -> Any:
+    """The step of a state without a field, which it has again afterwards."""
+    after = step(replace(found, **{name: None}))
+    return replace(after, state=replace(after.state, **{name: getattr(found, name)}))
 
 
 def _pause_ignored(patch: Patch) -> None:
     step, startable = machine.step, machine.startable
-
-    def go_on(state: Any, *args: Any) -> Any:
-        found = step(replace(state, paused_by=None), *args)
-        return replace(found, state=replace(found.state, paused_by=state.paused_by))
-
-    patch.attribute(machine, 'step', go_on)
+    patch.attribute(
+        machine, 'step', lambda state, *args: _without('paused_by', state, lambda s: step(s, *args))
+    )
     patch.attribute(machine, 'startable', lambda s: startable(replace(s, paused_by=None)))
 
 
-def _pause_ends_with_an_osd(patch: Patch) -> None:
-    step = machine._next
-
-    def forgets(state: Any, view: Any) -> Any:
-        found = step(state, view)
-        if found.state.finished > state.finished:
-            return replace(found, state=replace(found.state, paused_by=None))
-        return found
-
-    patch.everywhere(step, forgets)
+def _pause_ends_with_an_osd(step: Any, state: Any, view: Any) -> Any:
+    found = step(state, view)
+    if found.state.finished > state.finished:
+        return replace(found, state=replace(found.state, paused_by=None))
+    return found
 
 
 def _asks_after_an_abort(patch: Patch) -> None:
-    step, startable = machine._next, machine.startable
-
-    def go_on(state: Any, view: Any) -> Any:
-        found = step(replace(state, ending=None), view)
-        return replace(found, state=replace(found.state, ending=state.ending))
-
-    patch.everywhere(step, go_on)
+    startable = machine.startable
+    patch.around(
+        machine._next,
+        lambda step, state, view: _without('ending', state, lambda s: step(s, view)),
+    )
     patch.attribute(machine, 'startable', lambda s: startable(replace(s, ending=None)))
 
 
-def _switch_ignored(patch: Patch) -> None:
-    patch.attribute(CampaignDriver, '_is_suppressed', lambda *_: False)
+_SWITCH_IGNORED = attribute(CampaignDriver, '_is_suppressed', lambda *_: False)
 
 
-def _mode_ignored(patch: Patch) -> None:
-    _cluster(may_act=True)(patch)
-    _switch_ignored(patch)
+def _another_ends_the_first(start: Any, self: Any, name: str, request: Any, now_s: float) -> Any:
+    if self.under_way:
+        self._save_requested(records.aborted(self._state, 'another', now_s))
+    return start(self, name, request, now_s)
 
 
-def _another_ends_the_first(patch: Patch) -> None:
-    start = CampaignDriver.start
-
-    def instead(self: Any, campaign_id: str, request: Any, now_s: float) -> Any:
-        if self.under_way:
-            self._save_requested(records.aborted(self._state, 'another', now_s))
-        return start(self, campaign_id, request, now_s)
-
-    patch.attribute(CampaignDriver, 'start', instead)
-
-
-def _time_of_day(patch: Patch) -> None:
-    tick = CampaignDriver.tick
-
-    def trusting(self: Any, now_s: float, measured: Any, allowed: Any, **_: float) -> None:
-        tick(self, now_s, measured, allowed, monotonic_s=now_s)
-
-    patch.attribute(CampaignDriver, 'tick', trusting)
-    # It also waits for reports, which take about as long.
-    patch.attribute(ReportedSince, 'update', lambda *_: True)
+def _time_of_day(tick: Any, self: Any, now_s: float, *args: Any, **_: float) -> None:
+    tick(self, now_s, *args, monotonic_s=now_s)
 
 
 def _acts_before_it_saves(patch: Patch) -> None:
-    step, save = CampaignDriver._step, CampaignDriver._save
+    save = CampaignDriver._save
 
-    def act_first(self: Any, state: Any, view: Any, now_s: float) -> Any:
+    def act_first(step: Any, self: Any, state: Any, view: Any, now_s: float) -> Any:
         self._save = lambda new: self.__dict__.update(_state=new)
         try:
             return step(self, state, view, now_s)
@@ -180,101 +147,55 @@ def _acts_before_it_saves(patch: Patch) -> None:
             if self._state is not state:
                 save(self, self._state)
 
-    patch.attribute(CampaignDriver, '_step', act_first)
+    patch.method(CampaignDriver, '_step', act_first)
 
 
 def _saved_one_behind(patch: Patch) -> None:
-    save = CampaignDriver._store
     last: list[Optional[CampaignState]] = [None]
 
-    def save_older(self: Any, state: CampaignState) -> None:
+    def save_older(save: Any, self: Any, state: CampaignState) -> None:
         older, last[0] = last[0], state
         alike = older is not None and older.started_s == state.started_s
-        save(self, older if alike and older is not None and not state.ended else state)
+        save(self, older if alike and not state.ended else state)
 
-    patch.attribute(CampaignDriver, '_store', save_older)
-
-
-def _queries_at_each_step(patch: Patch) -> None:
-    poll = driver.OsdCommandQueue.poll
-
-    def many(self: Any, osd_id: int, *args: Any) -> Any:
-        for _ in range(20):
-            self._osds.ask(osd_id, 'perf dump', {})
-        return poll(self, osd_id, *args)
-
-    patch.attribute(driver.OsdCommandQueue, 'poll', many)
+    patch.method(CampaignDriver, '_store', save_older)
 
 
-def _queries_all(patch: Patch) -> None:
-    observe = CampaignDriver._observe
-
-    def curious(self: Any, state: Any) -> Any:
-        for osd in state.osds * 5:
-            self._cluster.ask(osd.osd_id, 'perf dump', {})
-        return observe(self, state)
-
-    patch.attribute(CampaignDriver, '_observe', curious)
+def _queries_at_each_step(poll: Any, self: Any, osd_id: int, *args: Any) -> Any:
+    for _ in range(20):
+        self._osds.ask(osd_id, 'perf dump', {})
+    return poll(self, osd_id, *args)
 
 
-def _waits_for_a_removed_osd(patch: Patch) -> None:
-    skipped = records.skipped
-
-    def kept(state: Any, osd: Any, reason: str) -> Any:
-        return state if 'OSD map' in reason else skipped(state, osd, reason)
-
-    patch.everywhere(skipped, kept)
+def _queries_all(observe: Any, self: Any, state: Any) -> Any:
+    for osd in state.osds * 5:
+        self._cluster.ask(osd.osd_id, 'perf dump', {})
+    return observe(self, state)
 
 
-def _not_recorded(patch: Patch) -> None:
-    init = CampaignDriver.__init__
-
-    def unheard(self: Any, *args: Any, **named: Any) -> None:
-        init(self, *args, **{**named, 'on_end': lambda _: None})
-
-    patch.attribute(CampaignDriver, '__init__', unheard)
+def _recorded_at_the_begin(start: Any, self: Any, *args: Any) -> Any:
+    state = start(self, *args)
+    self._on_end(state)
+    return state
 
 
-def _recorded_at_the_begin(patch: Patch) -> None:
-    start = CampaignDriver.start
-
-    def too_early(self: Any, *args: Any) -> Any:
-        state = start(self, *args)
-        self._on_end(state)
-        return state
-
-    patch.attribute(CampaignDriver, 'start', too_early)
-
-
-def _lost_with_the_manager(patch: Patch) -> None:
+def _lost_with_the_manager(load: Any, self: Any) -> None:
     """Another manager does not record what ended before it."""
-    load = CampaignDriver.load
-
-    def forgets(self: Any) -> None:
-        load(self)
-        self._unrecorded = False
-
-    patch.attribute(CampaignDriver, 'load', forgets)
-
-
-def _skipped_silently(patch: Patch) -> None:
-    skipped = records.skipped
-    patch.everywhere(skipped, lambda state, osd, _: skipped(state, osd, ''))
-
-
-def _nothing_is_named(patch: Patch) -> None:
-    end = records.concluded
-    patch.everywhere(end, lambda state: replace(end(state), failure=None))
-
-
-def _alarmed_at_once(patch: Patch) -> None:
-    why_waiting = machine.why_waiting
-    patch.everywhere(why_waiting, lambda state, _: why_waiting(state, 1e9))
+    load(self)
+    self._unrecorded = False
 
 
 def _known(names: str) -> Callable[[Any], Any]:
     """Unknown OSDs have this, the size of a DB or of a device."""
     return lambda m: m._replace(**{names: {**dict.fromkeys(m.total_bytes, 1), **getattr(m, names)}})
+
+
+def _unheard(init: Any, self: Any, *args: Any, **named: Any) -> None:
+    init(self, *args, **{**named, 'on_end': lambda _: None})
+
+
+def _kept_if_removed(skipped: Any, state: Any, osd: Any, reason: str) -> Any:
+    return state if 'OSD map' in reason else skipped(state, osd, reason)
 
 
 MUTANTS = (
@@ -288,10 +209,13 @@ MUTANTS = (
         'an answer is enough', Rule.COMPACTED,
         _compacting(lambda view: view.in_step_s > 0, _SETTLING),
     ),
-    Mutant('not started is over', Rule.COMPACTED, _not_started_is_over, _NOT_STARTED),
+    Mutant(
+        'not started is over', Rule.COMPACTED,
+        around(machine._compacting, _not_started_is_over), _NOT_STARTED,
+    ),
     Mutant(
         'the next while one compacts', Rule.ONE_AT_A_TIME,
-        _attribute(CampaignState, 'at_hand', property(_next_pending)),
+        attribute(CampaignState, 'at_hand', property(_next_pending)),
     ),
     Mutant(
         'over once it started', Rule.ONE_AT_A_TIME,
@@ -307,29 +231,40 @@ MUTANTS = (
     ),
     Mutant(
         'gates but reports', Rule.REPORTS_ARRIVE,
-        lambda patch: patch.everywhere(gates.closed_gate, lambda *_: None), ('reports stop',),
+        never(gates.closed_gate), ('reports stop',),
     ),
     Mutant('clients ignored', Rule.CLIENTS_FIRST, never(machine._slower), ('clients slow',)),
     Mutant('ten times is usual', Rule.CLIENTS_FIRST, _limits(slower=100.0), ('clients slow',)),
     Mutant('acts before it saves', Rule.SAVED_BEFORE, _acts_before_it_saves),
     Mutant('saved one behind', Rule.SAVED_BEFORE, _saved_one_behind),
     Mutant('pause ignored', Rule.PAUSE_HOLDS, _pause_ignored, ('pause',)),
-    Mutant('pause ends with an OSD', Rule.PAUSE_HOLDS, _pause_ends_with_an_osd, ('pause',)),
+    Mutant(
+        'pause ends with an OSD', Rule.PAUSE_HOLDS,
+        around(machine._next, _pause_ends_with_an_osd), ('pause',),
+    ),
     Mutant(
         'abort forgotten', Rule.ABORT_HOLDS,
-        _everywhere(records.aborted, lambda state, _, now_s: replace(state, updated_s=now_s)),
+        instead(records.aborted, lambda state, _, now_s: replace(state, updated_s=now_s)),
         ('abort',),
     ),
     Mutant('asked after an abort', Rule.ABORT_HOLDS, _asks_after_an_abort, ('abort',)),
-    Mutant('mode ignored', Rule.MODE, _mode_ignored, ('mode off',)),
-    Mutant('switch ignored in a tick', Rule.MODE, _switch_ignored, ('mode off in a write',)),
+    Mutant(
+        'mode ignored', Rule.MODE, together(_cluster(may_act=True), _SWITCH_IGNORED), ('mode off',),
+    ),
+    Mutant('switch ignored in a tick', Rule.MODE, _SWITCH_IGNORED, ('mode off in a write',)),
     Mutant('window ignored', Rule.WINDOW, _cluster(schedule_reason=None), ('window closes',)),
-    Mutant('window for the first', Rule.WINDOW, _window_for_the_first, ('window closes',)),
+    Mutant(
+        'window for the first', Rule.WINDOW,
+        around(machine._pending, _window_for_the_first), ('window closes',),
+    ),
     Mutant(
         'another is accepted', Rule.REQUESTS,
-        _attribute(CampaignDriver, 'under_way', property(lambda _: False)),
+        attribute(CampaignDriver, 'under_way', property(lambda _: False)),
     ),
-    Mutant('another ends the first', Rule.REQUESTS, _another_ends_the_first),
+    Mutant(
+        'another ends the first', Rule.REQUESTS,
+        method(CampaignDriver, 'start', _another_ends_the_first),
+    ),
     Mutant(
         'acts at once', Rule.OBSERVES_FIRST, _seen(lambda v: replace(v, watched_s=1e9)), _TAKEOVERS
     ),
@@ -337,15 +272,29 @@ MUTANTS = (
         'observes too briefly', Rule.OBSERVES_FIRST, _limits(observe_first_s=1.0, baseline_s=1.0),
         _TAKEOVERS,
     ),
-    Mutant('time of day', Rule.OBSERVES_FIRST, _time_of_day, ('clock forward',)),
+    Mutant('time of day', Rule.OBSERVES_FIRST,
+        # It also waits for reports, which take about as long.
+        together(
+            method(CampaignDriver, 'tick', _time_of_day),
+            attribute(ReportedSince, 'update', lambda *_: True),
+        ), ('clock forward',)),
     Mutant('asks repeatedly', Rule.STOPS, _limits(tries=99), _NOT_STARTED),
     Mutant('a third time', Rule.STOPS, _limits(tries=3), _NOT_STARTED),
-    Mutant('left without a word', Rule.HAS_REASON, _skipped_silently, _LEFT_OUT),
-    Mutant('nothing is named', Rule.HAS_REASON, _nothing_is_named, _LEFT_OUT),
-    Mutant('no alarm is raised', Rule.ALARM, never(machine.why_waiting), _HOLDS),
-    Mutant('alarmed at once', Rule.ALARM, _alarmed_at_once, _HOLDS),
     Mutant(
-        'any time is a wait', Rule.ALARM, _attribute(CampaignDriver, '_wait_key', lambda *_: 0),
+        'left without a word', Rule.HAS_REASON,
+        around(records.skipped, lambda skipped, state, osd, _: skipped(state, osd, '')), _LEFT_OUT,
+    ),
+    Mutant(
+        'nothing is named', Rule.HAS_REASON,
+        around(records.concluded, lambda end, state: replace(end(state), failure=None)), _LEFT_OUT,
+    ),
+    Mutant('no alarm is raised', Rule.ALARM, never(machine.why_waiting), _HOLDS),
+    Mutant(
+        'alarmed at once', Rule.ALARM,
+        around(machine.why_waiting, lambda why, state, _: why(state, 1e9)), _HOLDS,
+    ),
+    Mutant(
+        'any time is a wait', Rule.ALARM, attribute(CampaignDriver, '_wait_key', lambda *_: 0),
         _HOLDS,
     ),
     Mutant(
@@ -355,14 +304,25 @@ MUTANTS = (
         'unknown is fast', Rule.GUARDS_KNOWN,
         _measured(lambda m: m._replace(unmeasured=frozenset())), ('writes not sampled',),
     ),
-    Mutant('queries all', Rule.BOUNDED_TICK, _queries_all),
-    Mutant('queries at each step', Rule.BOUNDED_TICK, _queries_at_each_step),
-    Mutant('waits for whom it lost', Rule.ENDS, _waits_for_a_removed_osd, ('purged',)),
+    Mutant('queries all', Rule.BOUNDED_TICK, method(CampaignDriver, '_observe', _queries_all)),
+    Mutant(
+        'queries at each step', Rule.BOUNDED_TICK,
+        method(driver.OsdCommandQueue, 'poll', _queries_at_each_step),
+    ),
+    Mutant(
+        'waits for whom it lost', Rule.ENDS, around(records.skipped, _kept_if_removed), ('purged',),
+    ),
     Mutant(
         'waits for whom is out', Rule.ENDS, never(machine._why_given_up), ('dies and is out',)
     ),
-    Mutant('never ends', Rule.ENDS, _everywhere(records.concluded, lambda state: state)),
-    Mutant('not recorded', Rule.RECORDED_ONCE, _not_recorded),
-    Mutant('recorded at the begin', Rule.RECORDED_ONCE, _recorded_at_the_begin),
-    Mutant('lost with the manager', Rule.RECORDED_ONCE, _lost_with_the_manager, _TAKEOVERS),
+    Mutant('never ends', Rule.ENDS, instead(records.concluded, lambda state: state)),
+    Mutant('not recorded', Rule.RECORDED_ONCE, method(CampaignDriver, '__init__', _unheard)),
+    Mutant(
+        'recorded at the begin', Rule.RECORDED_ONCE,
+        method(CampaignDriver, 'start', _recorded_at_the_begin),
+    ),
+    Mutant(
+        'lost with the manager', Rule.RECORDED_ONCE,
+        method(CampaignDriver, 'load', _lost_with_the_manager), _TAKEOVERS,
+    ),
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections import Counter
 from enum import Enum
 from functools import partial
@@ -13,8 +12,8 @@ from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.compaction.driver import stored_campaign
 from rocksdb_tuner.operations.compaction.machine import Limits
 from rocksdb_tuner.operations.compaction.records import FINISHED, CampaignState, CompactionStep
-from rocksdb_tuner.tests.chaos.checks import Checks, Violation
-from rocksdb_tuner.tests.chaos.world import DELAY_S
+from rocksdb_tuner.tests.chaos.checks import Checks, Violation, violation
+from rocksdb_tuner.tests.chaos.faults import DELAY_S
 
 from ..conftest import USED_BYTES, WAITING
 from .world import EVENTS, FLAGS, NAME, Moment, Planned, Schedule, World, moment_of, repair
@@ -287,13 +286,6 @@ def carried_out(
     planned: Schedule, only: Optional[Rule] = None
 ) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
     """The run of a schedule, and its violation if any; see `Checks` for ``only``."""
-    schedule_run = ScheduleRun(planned, only)
-    try:
-        with patch.object(announce, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
-            schedule_run.execute()
-    except Violation as violation:
-        return schedule_run, violation
-    except Exception as error:  # noqa: BLE001 - any exception is a finding
-        text = ''.join(traceback.format_exception(error))[-1800:]
-        return schedule_run, schedule_run.broken or Violation(Rule.NO_TRACEBACK, text)
-    return schedule_run, schedule_run.broken
+    run = ScheduleRun(planned, only)
+    with patch.object(announce, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
+        return run, violation(run.execute, run, Rule.NO_TRACEBACK)

@@ -8,19 +8,18 @@ from __future__ import annotations
 import errno
 import random
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.operations.compaction.announce import record_of
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver, stored_campaign
 from rocksdb_tuner.operations.compaction.machine import View
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
-from rocksdb_tuner.operations.phases import OperationRefused, Phase
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.tests.chaos.world import DELAY_S, Killed, NextWrite, WriteFault
+from rocksdb_tuner.tests.chaos.faults import DELAY_S, Killed, Mortal, NextWrite, WriteFault
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
 from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
@@ -125,29 +124,23 @@ def _refused() -> Optional[str]:
     raise CommandError(errno.EINVAL, 'no')
 
 
-class World(Run):
+class World(Mortal, Run):
     """One cluster, one store, one manager."""
 
     cluster: CompactingCluster
 
     def __init__(self, planned: Schedule) -> None:
         self.planned = planned
-        #: The offset of the manager's clock from the elapsed time.
-        self.offset_s = 0.0
-        self.next_writes: list[NextWrite] = []
         #: What an operator asked for, and nothing since undid.
         self.paused = self.aborted = False
         #: Called when the manager samples the cluster, and before each compaction request.
         self.on_observation: Callable[[], None] = lambda: None
         self.on_compact: Callable[[int], None] = lambda _: None
-        super().__init__(cluster=CompactingCluster(planned))
-        self.store.set = self._mortal(self.store.set)  # type: ignore[method-assign]
+        Mortal.__init__(self)
+        Run.__init__(self, cluster=CompactingCluster(planned))
+        self.store.set = self.faulty(self.store.set, entry=False)  # type: ignore[method-assign]
         self._ask = self.cluster.ask
         self.cluster.ask = self._asked  # type: ignore[method-assign]
-
-    @property
-    def clock_s(self) -> float:
-        return self.cluster.now_s + self.offset_s
 
     def new_driver(self) -> CampaignDriver:
         self.active_since_s = self.seen_at_s = self.cluster.now_s
@@ -168,14 +161,10 @@ class World(Run):
         created._observe = observed  # type: ignore[method-assign]
         return created
 
-    def take_over(self) -> None:
-        """Another manager becomes active, which may be killed at once, too."""
+    def fail_over(self) -> None:
         self.driver = self.new_driver()
-        with suppress(Killed):
-            self.history.load()
-            self.driver.load()
-            return
-        self.take_over()
+        self.history.load()
+        self.driver.load()
 
     def tick(self, seconds: float = 0.0) -> None:
         # Each manager has its own monotonic clock.
@@ -187,23 +176,13 @@ class World(Run):
         )
         self.pass_time(self.planned.sample_every_s)
 
-    def guarded(self, work: Callable[[], object]) -> bool:
-        """``work`` of a manager that may die in it; whether that was refused."""
-        try:
-            work()
-        except OperationRefused:
-            return True
-        except Killed:
-            self.take_over()
-        return False
-
     # -- effects
 
     def _asked(self, osd_id: int, prefix: str, args: TellArguments) -> FakeAnswer:
         if prefix != 'compact':
             return self._ask(osd_id, prefix, args)
         self.on_compact(osd_id)
-        fault = self._due()
+        fault = self.due()
         if fault is WriteFault.KILLED_BEFORE:
             raise Killed
         if fault is WriteFault.DELAYED:
@@ -215,32 +194,6 @@ class World(Run):
         if fault is WriteFault.KILLED_AFTER:
             raise Killed
         return FakeAnswer(_refused) if fault is WriteFault.ANSWER_LOST else answer
-
-    def _mortal(self, operation: Callable[..., None]) -> Callable[..., None]:
-        def operate(*args: Any) -> None:
-            fault = self._due()
-            if fault is WriteFault.KILLED_BEFORE:
-                raise Killed
-            if fault is WriteFault.REFUSED:
-                raise CommandError(errno.EROFS, 'read-only file system')
-            if fault is WriteFault.DELAYED:
-                self.cluster.advance(DELAY_S)
-            operation(*args)
-            if fault is WriteFault.SWITCHED_OFF:
-                self.may_act = False
-            if fault is WriteFault.ANSWER_LOST:
-                raise CommandError(errno.ETIMEDOUT, 'the answer of the monitor was lost')
-            if fault is WriteFault.KILLED_AFTER:
-                raise Killed
-
-        return operate
-
-    def _due(self) -> Optional[WriteFault]:
-        due = next((found for found in self.next_writes if found.writes == 0), None)
-        for found in self.next_writes:
-            found.writes -= 1
-        self.next_writes = [found for found in self.next_writes if found.writes >= 0]
-        return None if due is None else due.fault
 
 
 # -- what may happen

@@ -16,12 +16,22 @@ from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout import osd_step, rollback, rules
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.machine import Machine
-from rocksdb_tuner.operations.rollout.observer import Cluster, Observer
-from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
+from rocksdb_tuner.operations.rollout.observer import Observer
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, with_osd
 from rocksdb_tuner.plan.commands import SetEntry
 from rocksdb_tuner.store.stored import Stored
-from rocksdb_tuner.tests.chaos.chaos_events import ChaosEvent
-from rocksdb_tuner.tests.chaos.mutants import Patch, Plant, never
+from rocksdb_tuner.tests.chaos.events import ChaosEvent, named
+from rocksdb_tuner.tests.chaos.mutants import (
+    Patch,
+    Plant,
+    around,
+    attribute,
+    executes,
+    instead,
+    method,
+    never,
+    together,
+)
 
 from .schedule import Moment, Schedule
 from .watch import Rule
@@ -33,7 +43,7 @@ class Mutant(NamedTuple):
     rule: Rule
     plant: Plant
     #: Without any of these a schedule hardly shows it; empty: any schedule may.
-    shown_by: tuple[ChaosEvent, ...] = ()
+    shown_by: frozenset[ChaosEvent] = frozenset()
     #: Other requirements of a schedule.
     needs: Callable[[Schedule], bool] = lambda _: True
 
@@ -42,15 +52,12 @@ class Mutant(NamedTuple):
         return self.needs(planned) and (not self.shown_by or not acts_of.isdisjoint(self.shown_by))
 
 
-_FAILOVERS = (
-    ChaosEvent.FAIL_OVER,
-    ChaosEvent.KILLED_BEFORE_A_WRITE,
-    ChaosEvent.KILLED_AFTER_A_WRITE,
-)
-_PAUSES = (ChaosEvent.PAUSE, ChaosEvent.OTHER_OPERATOR_PAUSES)
-_HOLDS = (ChaosEvent.FLAG, ChaosEvent.NEARFULL)
-_SETS = (ChaosEvent.SETS_OSD,)
-_LATE = (ChaosEvent.ORCHESTRATOR_LATE,)
+_FAILOVERS = named('FAIL_OVER KILLED_BEFORE_A_WRITE KILLED_AFTER_A_WRITE')
+_PAUSES = named('PAUSE OTHER_OPERATOR_PAUSES')
+_HOLDS = named('FLAG NEARFULL')
+_SETS = named('SETS_OSD')
+_LATE = named('ORCHESTRATOR_LATE')
+_WINDOW = named('WINDOW_CLOSES')
 
 
 def _several(planned: Schedule) -> bool:
@@ -82,41 +89,20 @@ def _slow_dropped(planned: Schedule) -> bool:
 # -- kinds of faults
 
 
-def _attribute(owner: object, name: str, value: object) -> Plant:
-    return lambda patch: patch.attribute(owner, name, value)
-
-
-def _together(*plants: Plant) -> Plant:
-    def plant(patch: Patch) -> None:
-        for one in plants:
-            one(patch)
-
-    return plant
-
-
 def _seen(change: Callable[[Any], Any]) -> Plant:
     """Let the machine see another cluster than there is."""
-    observe = Observer.observe
-    return _attribute(
-        Observer, 'observe', lambda self, *args, **named: change(observe(self, *args, **named))
-    )
+    return method(Observer, 'observe', lambda observe, *args, **kw: change(observe(*args, **kw)))
 
 
 def _written(change: Callable[[SetEntry], SetEntry]) -> Plant:
     """Entries are written otherwise."""
-    execute = Cluster.execute
-
-    def mistaken(self: Cluster, action: Any, option: str) -> Any:
-        return execute(self, change(action) if isinstance(action, SetEntry) else action, option)
-
-    return _attribute(Cluster, 'execute', mistaken)
+    return executes(lambda action: change(action) if isinstance(action, SetEntry) else action)
 
 
 def _turns(change: Callable[[Any, Mapping[int, str]], Mapping[int, str]]) -> Plant:
     """Give OSDs other arms than planned."""
-    begin = records.change
 
-    def mistaken(state: Any, osd_ids: Any) -> Any:
+    def mistaken(begin: Any, state: Any, osd_ids: Any) -> Any:
         arms = change(state, {n: state.arm_of[n].name for n in osd_ids})
         leg: Any = begin(state, arms)
         options = {arm.name: arm.options for arm in state.arms}
@@ -128,103 +114,60 @@ def _turns(change: Callable[[Any, Mapping[int, str]], Mapping[int, str]]) -> Pla
         )
         return replace(leg, leg=replace(leg.leg, request=wrong))
 
-    return lambda patch: patch.everywhere(begin, mistaken)
+    return around(records.change, mistaken)
 
 
 def _measured_in_any_case(**changes: Any) -> Plant:
-    now = measuring.measured_now
-    return lambda patch: patch.everywhere(now, lambda state: now(replace(state, **changes)))
+    return around(measuring.measured_now, lambda now, state: now(replace(state, **changes)))
 
 
 # -- single faults
 
 
 def _stored_a_step_late(patch: Patch) -> None:
-    save = ExperimentDriver._store
     last: list[Any] = []
 
-    def late(self: ExperimentDriver, state: Any) -> None:
+    def late(save: Any, self: Any, state: Any) -> None:
         before = last[-1] if last else state
         last[:] = [state]
         save(self, before)
 
-    patch.attribute(ExperimentDriver, '_store', late)
+    patch.method(ExperimentDriver, '_store', late)
 
 
-def _legs_are_not_stored(patch: Patch) -> None:
-    save = ExperimentDriver._store
-    patch.attribute(
-        ExperimentDriver,
-        '_store',
-        lambda self, state: None if state.leg is not None else save(self, state),
-    )
+def _but_blocks(save: Any, self: Any, record: Any) -> None:
+    if self.key != measuring.BLOCKS:
+        save(self, record)
 
 
-def _blocks_are_not_stored(patch: Patch) -> None:
-    save = Stored.save
-
-    def but_blocks(self: Any, record: Any) -> None:
-        if self.key != measuring.BLOCKS:
-            save(self, record)
-
-    patch.attribute(Stored, 'save', but_blocks)
+def _without_last_block(known: Any, self: Any, state: Any) -> Any:
+    if self._known.experiment_id == state.experiment_id:
+        return known(self, state)
+    found = known(self, state)
+    self._known = replace(found, before=found.before[:-1], after=found.after[:-1])
+    return self._known
 
 
-def _last_block_is_lost(patch: Patch) -> None:
-    known = Measuring.known
-
-    def without_last(self: Measuring, state: Any) -> Any:
-        if self._known.experiment_id == state.experiment_id:
-            return known(self, state)
-        found = known(self, state)
-        self._known = replace(found, before=found.before[:-1], after=found.after[:-1])
-        return self._known
-
-    patch.attribute(Measuring, 'known', without_last)
+def _verified_at_once(_: Any, state: Any, osd: Any, __: Any) -> Any:
+    verified = replace(with_osd(state, replace(osd, step=OsdStep.VERIFIED)), asked=None)
+    return rules.Step(verified)
 
 
-def _settled_at_once(patch: Patch) -> None:
-    patch.never(osd_step.until_settled)
-    patch.never(gates.closed_gate)
-
-    def hasty(_: Any, state: Any, osd: Any, __: Any) -> Any:
-        osds = tuple(
-            replace(o, step=OsdStep.VERIFIED) if o.osd_id == osd.osd_id else o for o in state.osds
-        )
-        return rules.Step(replace(state, osds=osds, asked=None))
-
-    patch.everywhere(osd_step._restarting, hasty)
+_SETTLED_AT_ONCE = together(
+    never(osd_step.until_settled, gates.closed_gate),
+    instead(osd_step._restarting, _verified_at_once),
+)
+_FOREIGN_OVERWRITTEN = instead(records.left_alone, lambda state, _: state)
 
 
-def _keeps_foreign_entries_not(patch: Patch) -> None:
-    patch.everywhere(records.left_alone, lambda state, _: state)
+def _blind_on_the_way_back(changed: Any, state: Any, seen: Any) -> Any:
+    return () if state.direction is Direction.BACK else changed(state, seen)
 
 
-def _restores_over_foreign_entries(patch: Patch) -> None:
-    changed = rollback.conflicting_entries
-
-    def blind(state: Any, seen: Any) -> Any:
-        return () if state.direction is Direction.BACK else changed(state, seen)
-
-    patch.everywhere(changed, blind)
-    _keeps_foreign_entries_not(patch)
-
-
-def _foreign_changes_ignored(patch: Patch) -> None:
-    patch.everywhere(rollback.conflicting_entries, lambda *_: ())
-    _keeps_foreign_entries_not(patch)
-
-
-def _pause_of_the_leg_is_forgotten(patch: Patch) -> None:
-    step = Machine.step
-    patch.attribute(
-        Machine,
-        'step',
-        lambda self, state, *args: step(self, replace(state, paused_by=None), *args),
-    )
-
-
-_SENT_IN_MODE_OFF = _attribute(ExperimentDriver, '_is_suppressed', lambda *_: False)
+_FOREIGN_IGNORED = together(
+    instead(rollback.conflicting_entries, lambda *_: ()), _FOREIGN_OVERWRITTEN
+)
+_SENT_IN_MODE_OFF = attribute(ExperimentDriver, '_is_suppressed', lambda *_: False)
 
 
 def _window_of_the_start(patch: Patch) -> None:
@@ -239,10 +182,9 @@ def _window_of_the_start(patch: Patch) -> None:
 
 
 def _dropped_arms_are_tried_again(patch: Patch) -> None:
-    back = ExperimentMachine._after_leg
     left = ExperimentState.remaining.fget  # type: ignore[attr-defined]
 
-    def again(self: Any, state: Any, *args: Any) -> Any:
+    def again(back: Any, self: Any, state: Any, *args: Any) -> Any:
         after = back(self, state, *args)
         ends = after.leg is not None or after.ended
         return after if ends else replace(after, stage=Stage.CHANGING)
@@ -250,98 +192,51 @@ def _dropped_arms_are_tried_again(patch: Patch) -> None:
     def remaining(state: Any) -> Any:
         return state.arms if state.stage is Stage.CHANGING else left(state)
 
-    patch.attribute(ExperimentMachine, '_after_leg', again)
+    patch.method(ExperimentMachine, '_after_leg', again)
     patch.attribute(ExperimentState, 'remaining', property(remaining))
 
 
-def _crash_is_only_recorded(patch: Patch) -> None:
-    patch.everywhere(
-        machine.crashed,
-        lambda state, osd_ids, _: records.with_arms(
-            state,
-            (replace(arm, crashed=not {*osd_ids}.isdisjoint(arm.osds)) for arm in state.arms),
-        ),
-    )
-    patch.attribute(
+def _noted(state: Any, osd_ids: Any, _: object) -> Any:
+    arms = (replace(arm, crashed=not {*osd_ids}.isdisjoint(arm.osds)) for arm in state.arms)
+    return records.with_arms(state, arms)
+
+
+_CRASH_IS_ONLY_NOTED = together(
+    instead(machine.crashed, _noted),
+    attribute(
         ExperimentMachine,
         '_restore',
         lambda _, state, *__: replace(records.without_leg(state), ending=None),
-    )
+    ),
+)
 
 
-def _ends_without_restoring(patch: Patch) -> None:
-    patch.attribute(
-        ExperimentMachine, '_restore', lambda _, state, __, now_s: records.finished(state, now_s)
-    )
+def _but_one(back: Any, state: Any, osd_ids: Any) -> Any:
+    ids = sorted(osd_ids)
+    if state.leg is not None or len(ids) < 2:
+        return back(state, ids)
+    turned = back(state, ids[1:])
+    osds = (replace(o, step=OsdStep.RESTORED) if o.osd_id == ids[0] else o for o in turned.osds)
+    return replace(turned, osds=tuple(osds))
 
 
-def _one_osd_is_skipped(patch: Patch) -> None:
-    back = records.back
-
-    def but_one(state: Any, osd_ids: Any) -> Any:
-        ids = sorted(osd_ids)
-        if state.leg is not None or len(ids) < 2:
-            return back(state, ids)
-        turned = back(state, ids[1:])
-        osds = (replace(o, step=OsdStep.RESTORED) if o.osd_id == ids[0] else o for o in turned.osds)
-        return replace(turned, osds=tuple(osds))
-
-    patch.everywhere(back, but_one)
-
-
-def _any_running_process_accepted(patch: Patch) -> None:
+def _any_process_accepted(back: Any, state: Any, osd_ids: Any) -> Any:
     """A restoring leg skips the restart of an OSD of which only the entry was restored."""
-    back = records.back
-
-    def whole(state: Any, osd_ids: Any) -> Any:
-        turned = back(state, osd_ids)
-        if turned.leg is None or state.leg is not None:
-            return turned
-        osds = (
-            replace(o, step=OsdStep.SETTING, nonce_before=o.nonce_after) for o in turned.leg.osds
-        )
-        return replace(turned, leg=replace(turned.leg, osds=tuple(osds)))
-
-    patch.everywhere(back, whole)
+    turned = back(state, osd_ids)
+    if turned.leg is None or state.leg is not None:
+        return turned
+    osds = (replace(o, step=OsdStep.SETTING, nonce_before=o.nonce_after) for o in turned.leg.osds)
+    return replace(turned, leg=replace(turned.leg, osds=tuple(osds)))
 
 
-def _crash_counts_as_success(patch: Patch) -> None:
-    failed = machine.crashed
-
-    def fine(state: Any, osd_ids: Any, reason: str) -> Any:
-        return replace(failed(state, osd_ids, reason), ending=Ending(Outcome.DONE, reason))
-
-    patch.everywhere(failed, fine)
+def _crash_is_done(failed: Any, state: Any, osd_ids: Any, reason: str) -> Any:
+    return replace(failed(state, osd_ids, reason), ending=Ending(Outcome.DONE, reason))
 
 
-def _no_conclusion(patch: Patch) -> None:
-    concluded = machine.concluded
-    patch.everywhere(
-        concluded, lambda *args, **named: replace(concluded(*args, **named), conclusion=None)
-    )
-
-
-def _recorded_otherwise(patch: Patch) -> None:
-    conclude = ExperimentDriver._conclude
-
-    def otherwise(self: ExperimentDriver, state: Any) -> None:
-        on_end, self._on_end = self._on_end, lambda s: on_end(replace(s, failure='another'))
-        conclude(self, state)
-        self._on_end = on_end
-
-    patch.attribute(ExperimentDriver, '_conclude', otherwise)
-
-
-def _blocks_are_not_counted(patch: Patch) -> None:
-    found = Measuring.found
-    patch.attribute(Measuring, 'found', lambda self, state: (0, found(self, state)[1]))
-
-
-def _restored_osds_are_measured(patch: Patch) -> None:
-    patch.everywhere(
-        measuring.measured_osds,
-        lambda state: (*state.request.changed, *state.request.controls),
-    )
+def _recorded_otherwise(conclude: Any, self: Any, state: Any) -> None:
+    on_end, self._on_end = self._on_end, lambda s: on_end(replace(s, failure='another'))
+    conclude(self, state)
+    self._on_end = on_end
 
 
 _SWAPPED = _turns(lambda _, turns: dict(zip(turns, [*turns.values()][::-1])))
@@ -367,12 +262,18 @@ MUTANTS = (
         'the last OSD gets the first arm', Rule.OF_ITS_ARM,
         _turns(lambda s, t: {**t, [*t][-1]: s.arms[0].name}), needs=_several,
     ),
-    Mutant('legs are not stored', Rule.SAVED_BEFORE, _legs_are_not_stored),
+    Mutant(
+        'legs are not stored', Rule.SAVED_BEFORE,
+        method(
+            ExperimentDriver, '_store',
+            lambda save, self, state: None if state.leg is not None else save(self, state),
+        ),
+    ),
     Mutant('each state is stored a step late', Rule.SAVED_BEFORE, _stored_a_step_late),
-    Mutant('an OSD counts as restarted once it was requested', Rule.ONE_DOWN, _settled_at_once),
+    Mutant('an OSD counts as restarted once it was requested', Rule.ONE_DOWN, _SETTLED_AT_ONCE),
     Mutant(
         'the next OSD is started while one is starting', Rule.ONE_DOWN,
-        _together(_settled_at_once, never(gates.placement_groups)),
+        together(_SETTLED_AT_ONCE, never(gates.placement_groups)),
     ),
     Mutant(
         'requests settle at once', Rule.ONE_OUTSTANDING,
@@ -384,29 +285,38 @@ MUTANTS = (
     ),
     Mutant('all gates are open', Rule.GATES, never(gates.closed_gate), _HOLDS),
     Mutant('flags do not hold a change', Rule.GATES, never(gates._held_cluster), _HOLDS),
-    Mutant('foreign changes are ignored', Rule.OPERATOR_WINS, _foreign_changes_ignored, _SETS),
+    Mutant('foreign changes are ignored', Rule.OPERATOR_WINS, _FOREIGN_IGNORED, _SETS),
     Mutant(
         'everything is restored over foreign changes', Rule.OPERATOR_WINS,
-        _restores_over_foreign_entries, _SETS,
+        together(
+            around(rollback.conflicting_entries, _blind_on_the_way_back), _FOREIGN_OVERWRITTEN
+        ),
+        _SETS,
     ),
     Mutant('nothing holds a leg', Rule.PAUSE_HOLDS, never(rules.why_held), _PAUSES),
-    Mutant('a leg knows of no pause', Rule.PAUSE_HOLDS, _pause_of_the_leg_is_forgotten, _PAUSES),
+    Mutant(
+        'a leg knows of no pause', Rule.PAUSE_HOLDS,
+        method(
+            Machine, 'step',
+            lambda step, self, state, *args: step(self, replace(state, paused_by=None), *args),
+        ),
+        _PAUSES,
+    ),
     Mutant(
         'the mode is not read', Rule.MODE,
-        _together(_seen(lambda view: replace(view, may_act=True)), _SENT_IN_MODE_OFF),
-        (ChaosEvent.MODE_OFF,),
+        together(_seen(lambda view: replace(view, may_act=True)), _SENT_IN_MODE_OFF),
+        named('MODE_OFF'),
     ),
     Mutant(
         'nothing holds what is written', Rule.MODE,
-        _together(never(rules.why_held), _SENT_IN_MODE_OFF), (ChaosEvent.MODE_OFF,),
+        together(never(rules.why_held), _SENT_IN_MODE_OFF), named('MODE_OFF'),
     ),
     Mutant(
         'the window is not seen', Rule.WINDOW,
-        _seen(lambda view: replace(view, schedule_reason=None)), (ChaosEvent.WINDOW_CLOSES,),
+        _seen(lambda view: replace(view, schedule_reason=None)), _WINDOW,
     ),
     Mutant(
-        'the window is that of the start', Rule.WINDOW, _window_of_the_start,
-        (ChaosEvent.WINDOW_CLOSES,),
+        'the window is that of the start', Rule.WINDOW, _window_of_the_start, _WINDOW
     ),
     Mutant(
         'a manager acts at once', Rule.OBSERVES_FIRST,
@@ -420,7 +330,7 @@ MUTANTS = (
         'a dropped arm is tried again', Rule.DROPPED_STAYS_OFF, _dropped_arms_are_tried_again,
         needs=_slow_dropped,
     ),
-    Mutant('a crash is noted alone', Rule.DROPPED_STAYS_OFF, _crash_is_only_recorded, needs=_bad),
+    Mutant('a crash is noted alone', Rule.DROPPED_STAYS_OFF, _CRASH_IS_ONLY_NOTED, needs=_bad),
     Mutant(
         'it is measured in a pause', Rule.UNDISTURBED, _measured_in_any_case(paused_reason=None),
         needs=_paused_for_long,
@@ -430,35 +340,62 @@ MUTANTS = (
         _measured_in_any_case(leg=None, stage=Stage.MEASURING),
     ),
     Mutant(
-        'swapped arms are not seen', Rule.RIGHT_ARM, _together(_SWAPPED, _foreign_changes_ignored),
+        'swapped arms are not seen', Rule.RIGHT_ARM, together(_SWAPPED, _FOREIGN_IGNORED),
         needs=_several,
     ),
     Mutant(
-        'restored OSDs are measured', Rule.RIGHT_ARM, _restored_osds_are_measured,
+        'restored OSDs are measured', Rule.RIGHT_ARM,
+        instead(
+            measuring.measured_osds,
+            lambda state: (*state.request.changed, *state.request.controls),
+        ),
         needs=_slow_dropped,
     ),
     Mutant(
-        'blocks are not stored', Rule.EVIDENCE_KEPT, _blocks_are_not_stored,
-        (ChaosEvent.FAIL_OVER,),
+        'blocks are not stored', Rule.EVIDENCE_KEPT, method(Stored, 'save', _but_blocks),
+        named('FAIL_OVER'),
     ),
     Mutant(
-        'the last block is lost', Rule.EVIDENCE_KEPT, _last_block_is_lost, (ChaosEvent.FAIL_OVER,)
+        'the last block is lost', Rule.EVIDENCE_KEPT,
+        method(Measuring, 'known', _without_last_block), named('FAIL_OVER'),
     ),
-    Mutant('it ends without restoring', Rule.RESTORED, _ends_without_restoring),
-    Mutant('one OSD is left out', Rule.RESTORED, _one_osd_is_skipped),
     Mutant(
-        'no restart after entries were restored', Rule.RESTORED, _any_running_process_accepted
+        'it ends without restoring', Rule.RESTORED,
+        attribute(
+            ExperimentMachine, '_restore',
+            lambda _, state, __, now_s: records.finished(state, now_s),
+        ),
     ),
-    Mutant('a crash is a success', Rule.RIGHT_END, _crash_counts_as_success, needs=_bad),
-    Mutant('it ends without a conclusion', Rule.RIGHT_END, _no_conclusion),
+    Mutant('one OSD is left out', Rule.RESTORED, around(records.back, _but_one)),
+    Mutant(
+        'no restart after entries were restored', Rule.RESTORED,
+        around(records.back, _any_process_accepted),
+    ),
+    Mutant(
+        'a crash is a success', Rule.RIGHT_END,
+        around(machine.crashed, _crash_is_done), needs=_bad,
+    ),
+    Mutant(
+        'it ends without a conclusion', Rule.RIGHT_END,
+        around(
+            machine.concluded,
+            lambda concluded, *args, **kw: replace(concluded(*args, **kw), conclusion=None),
+        ),
+    ),
     Mutant(
         'its end is not recorded', Rule.RECORDED,
-        _attribute(ExperimentDriver, '_conclude', lambda *_: None),
+        attribute(ExperimentDriver, '_conclude', lambda *_: None),
     ),
-    Mutant('its end is recorded otherwise', Rule.RECORDED, _recorded_otherwise),
-    Mutant('blocks are not counted', Rule.ENDS, _blocks_are_not_counted),
+    Mutant(
+        'its end is recorded otherwise', Rule.RECORDED,
+        method(ExperimentDriver, '_conclude', _recorded_otherwise),
+    ),
+    Mutant(
+        'blocks are not counted', Rule.ENDS,
+        method(Measuring, 'found', lambda found, self, state: (0, found(self, state)[1])),
+    ),
     Mutant(
         'a leg never ends', Rule.ENDS,
-        _attribute(ExperimentMachine, '_after_leg', lambda _, state, *__: state),
+        attribute(ExperimentMachine, '_after_leg', lambda _, state, *__: state),
     ),
 )  # fmt: skip

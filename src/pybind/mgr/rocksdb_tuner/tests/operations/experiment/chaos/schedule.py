@@ -11,66 +11,24 @@ from typing import NamedTuple, Optional
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan
-from rocksdb_tuner.tests.chaos.chaos_events import OF_THE_LOOP, ChaosEvent
+from rocksdb_tuner.tests.chaos.events import ENDS_WITH, OF_THE_LOOP, ChaosEvent, named
 from rocksdb_tuner.tests.chaos.schedule import Moment as OfLeg
 from rocksdb_tuner.tests.chaos.schedule import moment_of
 from rocksdb_tuner.tests.chaos.topology import Shape, Spot, Topology, _groups, _pools
 from rocksdb_tuner.tests.operations.experiment.conftest import plan
 
 #: Of rollouts alone, or of the loop above them.
-_NOT_HERE = OF_THE_LOOP | {
-    ChaosEvent.MODULE_RELOADED,
-    ChaosEvent.ROLLBACK,
-    ChaosEvent.ROLLBACK_UNKNOWN,
-    ChaosEvent.APPLY_ANOTHER,
-    ChaosEvent.NEW_IS_SLOW,
-}
+_NOT_HERE = OF_THE_LOOP | named(
+    'MODULE_RELOADED ROLLBACK ROLLBACK_UNKNOWN APPLY_ANOTHER NEW_IS_SLOW'
+)
 ACTS = tuple(event for event in ChaosEvent if event not in _NOT_HERE)
 
-#: Lasting events, and the events that end them.
-_ENDS_WITH = {
-    ChaosEvent.PAUSE: ChaosEvent.RESUME,
-    ChaosEvent.OTHER_OPERATOR_PAUSES: ChaosEvent.RESUME,
-    ChaosEvent.MODE_OFF: ChaosEvent.MODE_ON,
-    ChaosEvent.MODE_OFF_IN_A_WRITE: ChaosEvent.MODE_ON,
-    ChaosEvent.WINDOW_CLOSES: ChaosEvent.WINDOW_OPENS,
-    ChaosEvent.DAILY_LIMIT: ChaosEvent.NO_DAILY_LIMIT,
-    ChaosEvent.OSD_DIES: ChaosEvent.OSD_STARTS,
-    ChaosEvent.HOST_DIES: ChaosEvent.HOST_STARTS,
-    ChaosEvent.MARKED_OUT: ChaosEvent.MARKED_IN,
-    ChaosEvent.ORCHESTRATOR_GONE: ChaosEvent.ORCHESTRATOR_BACK,
-    ChaosEvent.ORCHESTRATOR_IDLE: ChaosEvent.ORCHESTRATOR_BACK,
-    ChaosEvent.ORCHESTRATOR_REFUSES: ChaosEvent.ORCHESTRATOR_BACK,
-    ChaosEvent.REFUSES_SET: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_RM: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_DUMP: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_OK_TO_STOP: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.REFUSES_VERSIONS: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.MONITORS_SLOW: ChaosEvent.MONITORS_BACK,
-    ChaosEvent.STORE_REFUSES: ChaosEvent.STORE_BACK,
-    ChaosEvent.FLAG: ChaosEvent.NO_FLAG,
-    ChaosEvent.NEARFULL: ChaosEvent.NO_NEARFULL,
-    ChaosEvent.SCRUB_FINDS_DAMAGE: ChaosEvent.DAMAGE_REPAIRED,
-    ChaosEvent.UPGRADE_BEGINS: ChaosEvent.UPGRADE_ENDS,
-    ChaosEvent.REPORTS_STOP: ChaosEvent.REPORTS_COME,
-    ChaosEvent.CLIENTS_STOP: ChaosEvent.CLIENTS_COME,
-}
+#: These do not end by themselves here.
+_NOT_ENDED = named('REFUSES_GET REPORTS_ARE_RARE')
 #: They end most experiments: they are drawn less often.
-_FINAL = frozenset(
-    {
-        ChaosEvent.ABORT,
-        ChaosEvent.SETS_ALL,
-        ChaosEvent.SETS_OSD,
-        ChaosEvent.SETS_OSD_MASKED,
-        ChaosEvent.SETS_CLASS,
-        ChaosEvent.SETS_GLOBAL,
-        ChaosEvent.SETS_HOST,
-        ChaosEvent.SETS_OTHER_STRING,
-        ChaosEvent.OF_ANOTHER_RELEASE,
-        ChaosEvent.OSD_DIES,
-        ChaosEvent.CRASHES,
-        ChaosEvent.RESTARTED_BY_HAND,
-    }
+_FINAL = named(
+    'ABORT SETS_ALL SETS_OSD SETS_OSD_MASKED SETS_CLASS SETS_GLOBAL SETS_HOST SETS_OTHER_STRING '
+    'OF_ANOTHER_RELEASE OSD_DIES CRASHES RESTARTED_BY_HAND'
 )
 
 
@@ -209,9 +167,9 @@ def _chain(dice: random.Random, osds: list[int]) -> tuple[Planned, ...]:
     if event is ChaosEvent.ORCHESTRATOR_LATE:
         # The request is executed after an operator has restarted the OSD.
         return first, Planned(ChaosEvent.RESTARTED_BY_HAND, 0, Moment.RESTARTING, None)
-    if event not in _ENDS_WITH:
+    if event not in ENDS_WITH or event in _NOT_ENDED:
         return (first,)
-    return first, Planned(_ENDS_WITH[event], dice.choice((0, 2, 10, 40)), None, osd)
+    return first, Planned(ENDS_WITH[event], dice.choice((0, 2, 10, 40)), None, osd)
 
 
 def _topology(dice: random.Random) -> Topology:

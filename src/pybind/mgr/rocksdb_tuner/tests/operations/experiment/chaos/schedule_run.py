@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections import Counter
-from contextlib import suppress
 from typing import NamedTuple, Optional
 
-from rocksdb_tuner.operations.phases import OperationRefused
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
-from rocksdb_tuner.tests.chaos.chaos_events import REQUESTS, ChaosEvent
-from rocksdb_tuner.tests.chaos.checks import Violation
+from rocksdb_tuner.tests.chaos.checks import Violation, violation
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
-from rocksdb_tuner.tests.chaos.effects import (
+from rocksdb_tuner.tests.chaos.events import (
+    REQUESTS,
+    ChaosEvent,
     apply_event,
-    heal_monitors,
-    heal_orchestrator,
-    heal_osd,
+    heal,
     start,
 )
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
@@ -139,25 +135,9 @@ class ScheduleRun:
 
     def _repair(self) -> None:
         """Everything works again, and nothing is held."""
-        world, cluster = self.world, self.cluster
-        world.next_writes.clear()
-        # Every second one that is down and out comes back.
-        lost = {n for n in cluster.down if not cluster.osds[n].in_cluster and n % 2 == 0}
-        self._dead = frozenset(lost)
-        for n in set(cluster.osds) - self._dead:
-            heal_osd(world, n)
-        heal_orchestrator(cluster)
-        heal_monitors(world)
-        cluster.flags -= {'noout', 'nobackfill', 'norecover'}
-        cluster.health.clear()
-        cluster.upgrades_to = None
-        cluster.inconsistent = False
-        cluster.makes_do = bool(self.watch.others | self._dead)
-        cluster.refuses_to_start = lambda _: False
-        world.store.error = None
-        world.may_act = True
-        world.outside_window = world.no_reports_reason = None
-        world.restarts_per_day = 0
+        world = self.world
+        self._dead = heal(world, self.watch)  # type: ignore[arg-type]
+        self.cluster.refuses_to_start = lambda _: False
         world.clients.writes_per_s = 100
         self._look()
         if world.now.paused_by:
@@ -197,13 +177,5 @@ def carried_out(
     planned: Schedule, only: Optional[Rule] = None
 ) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
-    schedule_run = ScheduleRun(planned, only)
-    try:
-        with suppress(OperationRefused):
-            schedule_run.execute()
-    except Violation as violation:
-        return schedule_run, violation
-    except Exception as error:  # noqa: BLE001 - any exception is a finding
-        text = ''.join(traceback.format_exception(error))[-2500:]
-        return schedule_run, schedule_run.watch.broken or Violation(Rule.NO_TRACEBACK, text)
-    return schedule_run, None
+    run = ScheduleRun(planned, only)
+    return run, violation(run.execute, run.watch, Rule.NO_TRACEBACK)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Callable, Optional
 
-from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.operations.experiment.announce import record_of
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.records import ExperimentState
@@ -13,8 +12,7 @@ from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
-from rocksdb_tuner.tests.chaos.schedule import Change, Delays, Loop
-from rocksdb_tuner.tests.chaos.schedule import Schedule as RolloutSchedule
+from rocksdb_tuner.tests.chaos.schedule import nothing_planned
 from rocksdb_tuner.tests.chaos.topology import Topology
 from rocksdb_tuner.tests.chaos.world import World
 from rocksdb_tuner.tests.operations.experiment.conftest import FACTORS
@@ -28,7 +26,7 @@ class ExperimentWorld(World):
     def __init__(self, topology: Topology, cluster: ChaosCluster, *, forgets: bool) -> None:
         #: Called once another manager has read what is stored, with the one before it.
         self.on_takeover: Callable[[ExperimentDriver], None] = lambda _: None
-        super().__init__(_nothing_of_rollouts(topology, forgets=forgets), cluster)
+        super().__init__(nothing_planned(topology, forgets=forgets), cluster)
         self.clients.factors = dict(FACTORS)
 
     def new_driver(self, limits: Optional[Limits] = None) -> Driver:
@@ -77,20 +75,3 @@ class ExperimentWorld(World):
 
     def abort(self, actor: str) -> None:
         self.experiment.abort(actor, self.clock_s)
-
-
-def _nothing_of_rollouts(topology: Topology, *, forgets: bool) -> RolloutSchedule:
-    """The part of a schedule that a world reads."""
-    return RolloutSchedule(
-        seed='',
-        topology=topology,
-        change=Change.ALL,
-        value='',
-        soak=SoakPlan(),
-        sample_every_s=2.0,
-        delays=Delays(),
-        loop=Loop.DRIVER,
-        orchestrator_forgets=forgets,
-        max_samples=0,
-        events=(),
-    )

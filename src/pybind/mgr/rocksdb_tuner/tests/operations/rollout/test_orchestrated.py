@@ -11,40 +11,31 @@ from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.observer import RequestedRestart
 from rocksdb_tuner.operations.rollout.records import AskedRestart, OsdStep
-from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import NEW, Run, set_profile
-from .one_step import rollout
+from .one_step import RESTARTING, SETTLING, rollout
 
 
 class Asked:
     """Every requested restart, and the orchestrator's queue at that time."""
 
     def __init__(self, run: Run) -> None:
-        self.run = run
-        #: OSD, when, and the OSDs that were still to be restarted.
-        self.found: list[tuple[int, float, set[int]]] = []
+        self.cluster = run.cluster
+        self.osds: list[int] = []
+        #: OSDs that were still to be restarted when another restart was requested.
+        self.held: set[int] = set()
         run.cluster.on_command = self._record_command
 
     def _record_command(self, command: str) -> None:
         if command.startswith('ceph orch daemon restart osd.'):
-            osds = self.run.cluster.osds.values()
-            held = {osd.osd_id for osd in osds if osd.requested_at_s is not None}
-            self.found.append((int(command.rpartition('.')[2]), self.run.cluster.now_s, held))
-
-    @property
-    def osds(self) -> list[int]:
-        return [n for n, _, _ in self.found]
-
-    def held(self) -> set[int]:
-        """Those that were not held when another was requested."""
-        return {n for _, _, held in self.found for n in held}
+            osds = self.cluster.osds.values()
+            self.held |= {osd.osd_id for osd in osds if osd.requested_at_s is not None}
+            self.osds.append(int(command.rpartition('.')[2]))
 
 
-def late(delay_s: float = 60.0, silent: bool = False) -> tuple[Run, Asked]:
+def late(delay_s: float = 60.0) -> tuple[Run, Asked]:
     run = Run()
     run.cluster.orchestrator_delay_s = delay_s
-    run.cluster.orchestrator_silent = silent
     return run, Asked(run)
 
 
@@ -71,13 +62,13 @@ def test_manual_restart_does_not_release_the_next_osd_before_the_late_request() 
     run, requests = late()
     down = count_down(run)
     run.start()
-    at_step(run, 0, OsdStep.RESTARTING)
+    at_step(run, 0, RESTARTING)
     run.cluster.restart_by_hand(0)
     run.to_a_wait('the orchestrator may still restart osd.0')
     assert run.state.phase is Phase.WAITING
     assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
-    assert requests.held() == set()
+    assert requests.held == set()
     assert max(down) == 1
 
 
@@ -85,9 +76,9 @@ def test_manual_restart_does_not_release_the_next_osd_before_the_late_request() 
 def test_next_rollout_waits_for_a_request_of_the_previous_one(failover: bool) -> None:
     run, requests = late(delay_s=200.0)
     run.start()
-    at_step(run, 0, OsdStep.RESTARTING)
+    at_step(run, 0, RESTARTING)
     run.cluster.restart_by_hand(0)
-    at_step(run, 0, OsdStep.SETTLING)
+    at_step(run, 0, SETTLING)
     run.driver.abort('client.a', run.cluster.now_s)
     assert run.run_to_end().outcome is Outcome.ABORTED
     run.cluster.operator_removes('osd.0')
@@ -97,7 +88,7 @@ def test_next_rollout_waits_for_a_request_of_the_previous_one(failover: bool) ->
     run.to_a_wait('the orchestrator may still restart osd.0')
     assert requests.osds == [0]
     assert run.run_to_end().outcome is Outcome.DONE
-    assert requests.held() == set()
+    assert requests.held == set()
 
 
 def test_paused_orchestrator_is_awaited_until_resumed() -> None:
@@ -106,21 +97,18 @@ def test_paused_orchestrator_is_awaited_until_resumed() -> None:
     down = count_down(run)
     run.start()
     run.cluster.orchestrator_paused = True
-    at_step(run, 0, OsdStep.RESTARTING)
+    at_step(run, 0, RESTARTING)
     run.cluster.restart_by_hand(0)
-    for _ in range(1000):
-        run.tick()
+    run.ticks(1000)
     assert requests.osds == [0]
     assert 'the orchestrator may still restart osd.0' in (run.state.paused_reason or '')
     run.cluster.orchestrator_paused = False
     assert run.run_to_end().outcome is Outcome.DONE
-    assert requests.held() == set()
+    assert requests.held == set()
     assert max(down) == 1
 
 
 TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', executed=('t1',))
-
-
 ASKED = AskedRestart(1, TOLD.executed, 's1')
 
 
@@ -151,7 +139,7 @@ def test_state_of_the_orchestrator_decides(
     reported: Optional[OrchestratedDaemon], ours: bool, seen_scheduled: bool, expected: bool
 ) -> None:
     requested = RequestedRestart()
-    state = replace(rollout(FakeCluster(3)), asked=ASKED)
+    state = replace(rollout(), asked=ASKED)
     if ours:
         requested.send(state)
     if seen_scheduled:
@@ -164,7 +152,7 @@ def test_state_of_the_orchestrator_decides(
 
 def test_same_request_again_may_happen_until_its_own_time_is_over() -> None:
     """With an orchestrator that reports nothing, only time settles a request."""
-    requested, state = RequestedRestart(), replace(rollout(FakeCluster(3)), asked=ASKED)
+    requested, state = RequestedRestart(), replace(rollout(), asked=ASKED)
     requested.send(state)
     for seconds in range(0, 620, 20):
         requested.track(float(seconds))
@@ -178,10 +166,10 @@ def test_same_request_again_may_happen_until_its_own_time_is_over() -> None:
 
 def test_only_the_manager_that_asked_knows_the_request_of_this_osd_as_its_own() -> None:
     """The next one asks again; it does not take a missing restart for a refused one."""
-    state = replace(rollout(FakeCluster(3), OsdStep.RESTARTING), asked=AskedRestart(0))
+    state = replace(rollout(RESTARTING), asked=AskedRestart(0))
     requested = RequestedRestart()
     assert not requested.is_of(state)
     requested.send(state)
     assert requested.is_of(state)
     assert not requested.is_of(replace(state, rollout_id='r9'))
-    assert not requested.is_of(replace(state, osds=rollout(FakeCluster(3)).osds))
+    assert not requested.is_of(replace(state, osds=rollout().osds))
