@@ -17,6 +17,7 @@ from .metrics.endpoint import MetricsEndpoint
 from .metrics.series import MetricsText
 from .metrics.standby import url, wanted_address
 from .mgr.adapter import MgrCluster, MgrStore
+from .mgr.parse import short_version
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand
 from .observe.sample import ALL_OPERATIONS
 from .present.health import failing_checks, health_checks
@@ -61,7 +62,7 @@ class Module(MgrModule):
             self._cluster,
             store,
             lambda: read_settings(self.get_module_option),
-            manager_version=_short_version(self.version),
+            manager_version=short_version(self.version),
             manager_release=self.release_name,
             read_mode=lambda: read_mode(self.get_module_option),
         )
@@ -194,9 +195,3 @@ class Module(MgrModule):
     def _set_mode(self, mode: Mode) -> None:
         self.set_module_option('mode', mode.value)
         self.config_notify()
-
-
-def _short_version(text: str) -> str:
-    """ "16.2.15" of "ceph version 16.2.15 (hash) pacific (stable)"."""
-    words = text.removeprefix('ceph version ').split()
-    return words[0] if words else text

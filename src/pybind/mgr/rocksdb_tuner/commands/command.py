@@ -33,6 +33,7 @@ from ..present.views import Format, show
 from ..requests import NOT_SAMPLED, BusyError
 from ..settings import ReadOption, SettingError, Settings, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
+from ..steps import reason_of
 from ..tick.evaluation import Inputs
 from ..tuner import Tuner
 from ..units import natural
@@ -219,8 +220,7 @@ def register(
             return _refusal(error.errno, str(error))
         except Exception as error:
             log.exception('command failed')
-            name = type(error).__name__
-            return _refusal(errno.EIO, f'internal error ({name}); the mgr log has the details')
+            return _refusal(errno.EIO, reason_of(error))
 
     name = run.__name__ = run.__qualname__ = words.replace(' ', '_')
     run.__doc__ = text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any, Mapping, NamedTuple, Optional
 
 from .records import FailureDomain
@@ -62,43 +63,30 @@ def _draws(steps: Iterable[Mapping[str, Any]]) -> Iterator[Draw]:
             root_id = None
 
 
-class _Nearest(NamedTuple):
-    """The bucket from which one draw takes an OSD."""
-
-    #: Number of buckets between it and the OSD; -1: it is the OSD.
-    height: int
-    domain: FailureDomain
-
-
 def failure_domains(
     crush: CrushMap, rule_ids: Iterable[int], hosts: Mapping[int, Optional[str]]
 ) -> Mapping[int, Optional[FailureDomain]]:
     """The failure domain of each OSD of ``hosts``, by id; None: unknown.
 
     ``rule_ids``: the rules of the pools. Among the rules that use an OSD the one with the smallest
-    domain decides: its bucket is within the others' buckets. An OSD without a rule holds no data;
-    its host is its domain. If the buckets of two rules overlap without nesting, or one rule may
-    choose twice among the same OSDs, no bucket is safe to lose, and each OSD is its own domain.
+    domain decides: in one tree its bucket is within the others' buckets. An OSD without a rule
+    holds no data; its host is its domain. An OSD that is in several places of the tree, or that one
+    rule may choose twice, is its own domain: no bucket is safe to lose.
     """
-    rules = [crush.rules[rule_id] for rule_id in {*rule_ids} if rule_id in crush.rules]
     buckets = {bucket.bucket_id: bucket for bucket in crush.buckets}
-    drawn = {draw: _drawn(draw, buckets) for rule in rules for draw in rule}
-    nearest: dict[int, list[tuple[int, Optional[_Nearest]]]] = {}
-    for number, found in enumerate(drawn.values()):
-        for osd_id, bucket in found.items():
-            nearest.setdefault(osd_id, []).append((number, bucket))
-    decided = {
-        osd_id: min(bucket for _, bucket in found if bucket is not None).domain
-        for osd_id, found in nearest.items()
-        if all(bucket is not None for _, bucket in found)
-    }
-    alone = {osd_id for rule in rules for osd_id in _drawn_twice(rule, drawn)}
-    torn = _torn(decided, nearest)
+    parents: dict[int, list[Bucket]] = {}
+    for bucket in crush.buckets:
+        for item in bucket.items if '~' not in bucket.name else ():
+            parents.setdefault(item, []).append(bucket)
+    draws: dict[int, list[tuple[int, Draw]]] = {}
+    for rule_id in {*rule_ids} & crush.rules.keys():
+        for draw in crush.rules[rule_id]:
+            for osd_id in _below(draw.root_id, buckets):
+                draws.setdefault(osd_id, []).append((rule_id, draw))
+
     return {
-        osd_id: _of_osd(osd_id)
-        if osd_id in alone or decided.get(osd_id) in torn
-        else decided.get(osd_id)
-        if osd_id in nearest
+        osd_id: _drawn(osd_id, draws[osd_id], parents, buckets)
+        if osd_id in draws
         else None
         if host is None
         else FailureDomain('host', host)
@@ -106,71 +94,56 @@ def failure_domains(
     }
 
 
-class _Visit(NamedTuple):
-    bucket_id: int
-    depth: int
-    #: The lowest ancestor of a chosen type, and its depth.
-    chosen: Optional[tuple[int, FailureDomain]]
-    #: It or an ancestor is in more than one place of the tree.
-    shared: bool
+def _drawn(
+    osd_id: int,
+    draws: Sequence[tuple[int, Draw]],
+    parents: Mapping[int, Sequence[Bucket]],
+    buckets: Mapping[int, Bucket],
+) -> Optional[FailureDomain]:
+    """The domain of an OSD that these draws, each with its rule, may choose."""
+    itself, above = FailureDomain(_OSD, f'osd.{osd_id}'), _above(osd_id, parents)
+    twice = len({rule_id for rule_id, _ in draws}) < len(draws)
+    if above is None or twice:
+        return itself
+    chosen = [_chosen(above, draw, buckets) for _, draw in draws]
+    known = [height for height in chosen if height is not None]
+    if len(known) < len(chosen):
+        return None
+    lowest = min(known)
+    return itself if lowest < 0 else FailureDomain(above[lowest].kind, above[lowest].name)
 
 
-def _drawn(draw: Draw, buckets: Mapping[int, Bucket]) -> Mapping[int, Optional[_Nearest]]:
-    """The OSDs that ``draw`` may choose; None: not below a bucket of a chosen type."""
-    each_by_itself = not draw.kinds or _OSD in draw.kinds
-    found: dict[int, Optional[_Nearest]] = {}
-
-    def take(osd_id: int, nearest: Optional[_Nearest], *, shared: bool) -> None:
-        own = each_by_itself or shared or found.get(osd_id, nearest) != nearest
-        found[osd_id] = _Nearest(-1, _of_osd(osd_id)) if own else nearest
-
-    if draw.root_id >= 0:
-        take(draw.root_id, None, shared=False)
-    left = [_Visit(draw.root_id, 0, None, shared=False)]
-    # Visit each bucket at most twice, even if the map has loops.
-    visited: dict[int, bool] = {}
+def _below(root_id: int, buckets: Mapping[int, Bucket]) -> set[int]:
+    """The OSDs in a tree, even if it has loops."""
+    found: set[int] = set()
+    left = [root_id]
     while left:
-        bucket_id, depth, chosen, shared = left.pop()
-        bucket = buckets.get(bucket_id)
-        if bucket is None or visited.get(bucket_id):
-            continue
-        shared = visited[bucket_id] = shared or bucket_id in visited
-        # The root itself is not chosen.
-        if depth > 0 and bucket.kind in draw.kinds:
-            chosen = depth, FailureDomain(bucket.kind, bucket.name.partition('~')[0])
-        nearest = None if chosen is None else _Nearest(depth - chosen[0], chosen[1])
-        for item in bucket.items:
-            if item < 0:
-                left.append(_Visit(item, depth + 1, chosen, shared))
-            else:
-                take(item, nearest, shared=shared)
-    return found
+        item = left.pop()
+        if item not in found:
+            found.add(item)
+            left += buckets[item].items if item in buckets else ()
+    return {item for item in found if item >= 0}
 
 
-def _drawn_twice(
-    rule: tuple[Draw, ...], drawn: Mapping[Draw, Mapping[int, Optional[_Nearest]]]
-) -> Iterator[int]:
-    """OSDs that more than one draw of ``rule`` may choose."""
-    seen: set[int] = set()
-    for draw in rule if len(rule) > 1 else ():
-        yield from seen.intersection(drawn[draw])
-        seen.update(drawn[draw])
+def _above(item: int, parents: Mapping[int, Sequence[Bucket]]) -> Optional[list[Bucket]]:
+    """The buckets that hold an item, the innermost first; None: it is in several places."""
+    found: dict[int, Bucket] = {}
+    while item in parents:
+        bucket = parents[item][0]
+        if len(parents[item]) > 1 or bucket.bucket_id in found:
+            return None
+        item, found[bucket.bucket_id] = bucket.bucket_id, bucket
+    return list(found.values())
 
 
-def _torn(
-    decided: Mapping[int, FailureDomain],
-    nearest: Mapping[int, list[tuple[int, Optional[_Nearest]]]],
-) -> set[FailureDomain]:
-    """Domains whose OSDs another draw takes from more than one bucket."""
-    first: dict[tuple[FailureDomain, int], FailureDomain] = {}
-    return {
-        domain
-        for osd_id, domain in decided.items()
-        for number, bucket in nearest[osd_id]
-        # OSDs of one bucket can be at different heights.
-        if bucket is not None and first.setdefault((domain, number), bucket.domain) != bucket.domain
-    }
+def _chosen(above: Sequence[Bucket], draw: Draw, buckets: Mapping[int, Bucket]) -> Optional[int]:
+    """The place among ``above`` of the lowest bucket of a chosen type, below the draw's root.
 
-
-def _of_osd(osd_id: int) -> FailureDomain:
-    return FailureDomain(_OSD, f'osd.{osd_id}')
+    -1: the OSD itself is chosen; None: it is not below such a bucket.
+    """
+    if not draw.kinds or _OSD in draw.kinds:
+        return -1
+    root = buckets.get(draw.root_id)
+    name = None if root is None else root.name.partition('~')[0]
+    inside = takewhile(lambda bucket: bucket.name != name, above)
+    return next((n for n, bucket in enumerate(inside) if bucket.kind in draw.kinds), None)

@@ -86,13 +86,13 @@ def parse_managers(
 def parse_versions(versions: Mapping[str, Mapping[str, int]]) -> tuple[DaemonVersions, ...]:
     """Running versions from the output of `versions`, whose last part is a summary."""
     return tuple(
-        DaemonVersions(kind, tuple(sorted({_short_version(text) for text in found})))
+        DaemonVersions(kind, tuple(sorted({short_version(text) for text in found})))
         for kind, found in sorted(versions.items())
         if kind != 'overall' and found
     )
 
 
-def _short_version(text: str) -> str:
+def short_version(text: str) -> str:
     """ "16.2.15" of "ceph version 16.2.15 (618f44...) pacific (stable)"; else the text itself."""
     words = text.split()
     return words[2] if words[:2] == ['ceph', 'version'] and len(words) > 2 else text
@@ -243,7 +243,7 @@ def _osd_info(
             metadata.get('bluefs_db_rotational', metadata.get('bluestore_bdev_rotational'))
         ),
         min_alloc_size_bytes=natural(metadata.get('bluestore_min_alloc_size')),
-        created_version=_short_version(metadata.get('ceph_version_when_created') or '') or None,
+        created_version=short_version(metadata.get('ceph_version_when_created') or '') or None,
         sharding=metadata.get('bluestore_db_sharding') or None,
         distribution=metadata.get('distro'),
         containerized=bool(metadata.get('container_image')),

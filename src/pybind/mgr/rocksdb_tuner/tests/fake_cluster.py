@@ -94,8 +94,6 @@ class FakeOsd:
     objectstore: str = 'bluestore'
     #: Values of options in its own ceph.conf: they beat the config store.
     conf_file: dict[str, str] = field(default_factory=dict)
-    #: Its ceph.conf names its host: it starts with the entries for that host.
-    names_host: bool = False
     #: The options that the process was started with; not set: the default.
     started_with: dict[str, RunningOption] = field(default_factory=dict)
     #: The answers of `config show`, by option.
@@ -654,8 +652,7 @@ class FakeCluster:
         """The options an OSD starts with: it fetches them before it sends its location, so masks do
         not count.
         """
-        by_host = (f'osd/host:{osd.host}',) if osd.names_host else ()
-        for who in (f'osd.{osd.osd_id}', *by_host, 'osd', 'global'):
+        for who in (f'osd.{osd.osd_id}', 'osd', 'global'):
             if (who, name) in self.store:
                 return self.store[who, name]
         return None

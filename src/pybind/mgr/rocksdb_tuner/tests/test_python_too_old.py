@@ -84,38 +84,19 @@ def run(python: str, folder: Path, *arguments: str) -> subprocess.CompletedProce
     )
 
 
-def test_only_the_reason_is_loaded_with_an_old_python(pretended: Path) -> None:
-    message = run(sys.executable, pretended, '-c', SHOWN)
+@pytest.mark.parametrize('python', [sys.executable, *older_pythons()])
+def test_old_python_gets_only_the_reason(python: str, pretended: Path) -> None:
+    """This one, which is older than pretended, and those of the machine."""
+    message = run(python, pretended, '-c', SHOWN)
     assert (message.returncode, message.stderr) == (0, '')
     names, can_run, is_module = message.stdout.splitlines()
     assert (names, is_module) == ("['Module']", 'True')
     assert can_run.startswith(f"(False, 'rocksdb_tuner {VERSION} requires Python 3.99 or newer")
-
-
-@pytest.mark.parametrize('python', older_pythons() or [''])
-def test_real_older_python_reports_it_too(python: str, tmp_path: Path) -> None:
-    """If the machine has one; the syntax is tested everywhere."""
-    if not python:
-        pytest.skip('no Python older than the module supports on this machine')
-    (tmp_path / 'mgr_module.py').write_text(MGR_MODULE)
-    (tmp_path / PACKAGE.name).symlink_to(PACKAGE)
-    message = run(python, tmp_path, '-c', SHOWN)
-    assert (message.returncode, message.stderr) == (0, '')
-    assert message.stdout.splitlines()[0] == "['Module']"
-    assert f'rocksdb_tuner {VERSION} requires Python 3.9 or newer' in message.stdout
-
-
-@pytest.mark.parametrize('python', older_pythons() or [''])
-def test_offline_program_exits_with_one_line(python: str, tmp_path: Path) -> None:
-    if not python:
-        pytest.skip('no Python older than the module supports on this machine')
-    (tmp_path / PACKAGE.name).symlink_to(PACKAGE)
-    message = run(python, tmp_path, '-m', 'rocksdb_tuner.offline', 'folder')
-    assert (message.returncode, message.stdout) == (1, '')
-    assert message.stderr.startswith(
-        'python3 -m rocksdb_tuner.offline: requires Python 3.9 or newer'
-    )
-    assert message.stderr.count('\n') == 1
+    offline = run(python, pretended, '-m', 'rocksdb_tuner.offline', 'folder')
+    assert (offline.returncode, offline.stdout) == (1, '')
+    refusal = 'python3 -m rocksdb_tuner.offline: requires Python 3.99 or newer'
+    assert offline.stderr.startswith(refusal)
+    assert offline.stderr.count('\n') == 1
 
 
 def test_offline_program_has_a_version(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import types
 from enum import Enum
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, ClassVar, NamedTuple, Optional
 
 POINT = (1.0, 42)
 
@@ -37,40 +37,22 @@ class _CommandResult:
 class _Option(dict[str, Any]):
     """Before `level`: the default is the second parameter."""
 
-    def __init__(
-        self,
-        name: str,
-        default: object = None,
-        type: str = 'str',  # noqa: A002 - Ceph's name
-        desc: Optional[str] = None,
-        long_desc: Optional[str] = None,
-        min: object = None,  # noqa: A002
-        max: object = None,  # noqa: A002
-        enum_allowed: Optional[list[str]] = None,
-        tags: Optional[list[str]] = None,
-        see_also: Optional[list[str]] = None,
-        runtime: bool = False,
-    ) -> None:
-        super().__init__((k, v) for k, v in vars().items() if k not in {'self', '__class__'})
+    ORDER: ClassVar[tuple[str, ...]] = (
+        'name',
+        'default',
+        'type',
+        'desc',
+        'long_desc',
+        'min',
+        'max',
+    )
+
+    def __init__(self, *given: object, **named: object) -> None:
+        super().__init__(zip(self.ORDER, given), **named)
 
 
-class _OptionWithLevel(dict[str, Any]):
-    def __init__(
-        self,
-        name: str,
-        level: int = 1,
-        default: object = None,
-        type: str = 'str',  # noqa: A002 - Ceph's name
-        desc: Optional[str] = None,
-        long_desc: Optional[str] = None,
-        min: object = None,  # noqa: A002
-        max: object = None,  # noqa: A002
-        enum_allowed: Optional[list[str]] = None,
-        tags: Optional[list[str]] = None,
-        see_also: Optional[list[str]] = None,
-        runtime: bool = False,
-    ) -> None:
-        super().__init__((k, v) for k, v in vars().items() if k not in {'self', '__class__'})
+class _OptionWithLevel(_Option):
+    ORDER = ('name', 'level', 'default', 'type', 'desc', 'long_desc', 'min', 'max')
 
 
 class _MgrModule:
