@@ -99,14 +99,6 @@ def test_tab_is_reachable_by_keyboard_and_keeps_focus_across_refreshes(
         expect(page.locator(f'{PANEL} details[open]')).to_have_count(1)
 
 
-def test_read_only_user_gets_no_change_buttons(visitor: Visitor, users: dict[str, User]) -> None:
-    assert 'read-only' in users
-    visitor.log_in('read-only')
-    visitor.open_tab()
-    expect(visitor.page.get_by_role('button', name='recommend …')).to_have_count(0)
-    visitor.shot('read-only')
-
-
 def test_user_without_read_permission_gets_no_tab(visitor: Visitor, users: dict[str, User]) -> None:
     assert 'block-manager' in users
     visitor.log_in('block-manager')

@@ -33,11 +33,6 @@ def test_slower_canaries_fail_and_no_unchanged_one_does(recorded: Recorded) -> N
     assert 20 < soak['slower']['true_percent']['kv_sync_ms_per_txn']['mean'] < 25
 
 
-def test_window_counts_once(recorded: Recorded) -> None:
-    with pytest.raises(ValueError, match='a window is given twice'):
-        judged([recorded, recorded])
-
-
 def test_interrupted_recording_is_continued(tmp_path: Path) -> None:
     first, second = windows(tmp_path, 2, 8, SOAK_S)
     assert (first.number, second.number) == (0, 1)

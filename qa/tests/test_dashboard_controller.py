@@ -357,14 +357,6 @@ def test_change_is_answered_with_its_documented_status(
     assert cherrypy.response.status in (endpoint.responses or {204: None})
 
 
-def test_refused_change_has_only_the_status_of_its_error(
-    api: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cherrypy.response, 'status', None)
-    refusal(lambda: api.apply(recommendation_id='nope'))
-    assert cherrypy.response.status is None
-
-
 def test_plan_is_a_read_with_the_arguments_of_the_start(
     api: Any, asked: list[tuple[Any, ...]]
 ) -> None:

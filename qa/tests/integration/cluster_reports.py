@@ -53,7 +53,7 @@ def pytest_runtest_makereport(
     """Add the state of all clusters to a failure: they no longer exist when it is read."""
     report = yield
     if report.failed:
-        second_run.note(item.nodeid)
+        second_run.note(item.nodeid, live())
         for folder in live()[: MAX_REPORTS - len(_reported)]:
             _reported.append(folder)
             report.sections.append((f'cluster in {folder}', _output_of(folder)))
