@@ -10,9 +10,6 @@ from ..knowledge import loader
 from ..notes import Unbounded
 from .records import Effect, Judgement, Predicted, SignalVerdict
 
-#: Share of measured values outside of the predicted interval.
-_MISS_RATE = 0.2
-
 
 class PredictionResult(str, Enum):
     #: The predicted and the measured interval overlap.
@@ -77,16 +74,6 @@ def compared_with(
         if signal.name == shown.signal and signal.effect is not Effect.UNCLEAR:
             return _comparison(_interval(predicted, shown), signal)
     return None
-
-
-def interval_score(low: float, high: float, measured: float) -> float:
-    """Width of an 80% interval, plus a penalty for the distance of a value outside of it.
-
-    T. Gneiting and A. Raftery, Strictly Proper Scoring Rules, Prediction, and Estimation, 2007,
-    section 6.2: the forecaster's own quantiles have the lowest expected score.
-    """
-    outside = max(low - measured, measured - high, 0.0)
-    return high - low + 2 / _MISS_RATE * outside
 
 
 def _interval(predicted: Predicted, shown: Shows) -> tuple[float, float]:

@@ -184,10 +184,12 @@ def slow_events(signal: JudgedSignal, evidence: Evidence, rate: float) -> Signal
         return SignalVerdict(signal.name, Effect.UNCLEAR)
     share = after[0] / after[1]
     others = [found / of for found, of in (before, controls)]
+    more = max(chance_of_as_many(*after, *other) for other in (before, controls))
+    fewer = max(chance_of_as_many(*other, *after) for other in (before, controls))
     effect = Effect.SAME
-    if share - max(others) > signal.tolerance and _more(after, before, controls) <= rate:
+    if share - max(others) > signal.tolerance and more <= rate:
         effect = Effect.WORSE
-    elif min(others) - share > signal.tolerance and _fewer(after, before, controls) <= rate:
+    elif min(others) - share > signal.tolerance and fewer <= rate:
         effect = Effect.BETTER
     # Relative to the nearer of the two references; 0 between them.
     change = share - min(max(share, min(others)), max(others))
@@ -196,14 +198,6 @@ def slow_events(signal: JudgedSignal, evidence: Evidence, rate: float) -> Signal
 
 #: Blocks with events, all blocks.
 _Count = tuple[int, int]
-
-
-def _more(count: _Count, *others: _Count) -> float:
-    return max(chance_of_as_many(*count, *other) for other in others)
-
-
-def _fewer(count: _Count, *others: _Count) -> float:
-    return max(chance_of_as_many(*other, *count) for other in others)
 
 
 def _with_events(name: str, osd_ids: Sequence[int], blocks: Sequence[Block]) -> _Count:

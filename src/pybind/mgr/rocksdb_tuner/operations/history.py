@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, Optional
 
 from ..judge.arms import Arm, Conclusion
-from ..judge.predictions import Comparison, PredictionResult, compared_with, interval_score
+from ..judge.predictions import Comparison, PredictionResult, compared_with
 from ..judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
-from ..notes import Amount, AsTime, Count, Named
+from ..notes import AsTime, Count, Named
 from ..plan.experiment_design import ExperimentPlan
 from ..plan.records import OPTION
 from .phases import Outcome
@@ -67,18 +66,6 @@ class TrackRecord(NamedTuple):
     direction: Annotated[Count, 'Changes of which only the direction was predicted correctly.']
     wrong: Annotated[Count, 'All other compared changes.']
     held: Annotated[Count, 'Measured values within the predicted interval.'] = 0
-    mean_width_percent: Annotated[
-        Optional[Amount],
-        'Mean width of the predicted intervals, in percentage points; null without comparisons.',
-    ] = None
-    interval_score: Annotated[
-        Optional[Amount],
-        'Mean interval score of the predictions at 80%: width plus ten times the distance of '
-        'measured values outside the interval. Lower is better.',
-    ] = None
-    naive_interval_score: Annotated[
-        Optional[Amount], 'Interval score of a forecast without any change, for comparison.'
-    ] = None
     #: Changes without a comparison; experiments change nothing for good.
     not_compared: int = 0
 
@@ -130,18 +117,5 @@ def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
         direction=results.count(PredictionResult.DIRECTION),
         wrong=results.count(PredictionResult.WRONG),
         held=sum(c.held for c in found),
-        mean_width_percent=_mean(c.predicted_high_percent - c.predicted_low_percent for c in found),
-        interval_score=_mean(
-            interval_score(c.predicted_low_percent, c.predicted_high_percent, c.measured_percent)
-            for c in found
-        ),
-        naive_interval_score=_mean(interval_score(0.0, 0.0, c.measured_percent) for c in found),
         not_compared=sum(compared(record) is None for record in changes),
     )
-
-
-def _mean(values: Iterable[float]) -> Optional[float]:
-    """None without values, or if one is infinite."""
-    found = list(values)
-    mean = sum(found) / len(found) if found else None
-    return mean if mean is not None and math.isfinite(mean) else None

@@ -94,7 +94,7 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
     """The batch with this number."""
     pieces = request.pieces
     osds = pieces[number]
-    domain = domain_of(request, number)
+    domain = request.domains[number] if number < len(request.domains) else None
     if number == 0:
         return PlannedBatch(
             number,
@@ -127,11 +127,6 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
         last=number + 1 == len(pieces),
         domain=domain,
     )
-
-
-def domain_of(request: ChangeRequest, number: int) -> Optional[FailureDomain]:
-    """The failure domain of a batch; None: unknown."""
-    return request.domains[number] if number < len(request.domains) else None
 
 
 def soak_for(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:

@@ -11,7 +11,6 @@ from rocksdb_tuner.judge.predictions import (
     Comparison,
     PredictionResult,
     compared_with,
-    interval_score,
 )
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 
@@ -110,24 +109,6 @@ def test_metric_is_compared_with_its_signal() -> None:
     assert comparison is not None
     assert (comparison.signal, comparison.result) == ('db_bytes_per_txn', PredictionResult.RIGHT)
     assert comparison.predicted_low_percent == -40.0
-
-
-@pytest.mark.parametrize(
-    ('low', 'high', 'measured', 'score'),
-    [
-        (-20.0, -10.0, -15.0, 10.0),
-        (-20.0, -10.0, -20.0, 10.0),
-        (-20.0, -10.0, -22.0, 30.0),
-        (-20.0, -10.0, 0.0, 110.0),
-        (0.0, 0.0, -15.0, 150.0),
-        (0.0, 0.0, 0.0, 0.0),
-        (-100.0, 100.0, -15.0, 200.0),
-    ],
-)
-def test_interval_scores_by_width_and_misses(
-    low: float, high: float, measured: float, score: float
-) -> None:
-    assert interval_score(low, high, measured) == pytest.approx(score)
 
 
 def test_unmeasured_prediction_is_not_compared() -> None:

@@ -114,10 +114,3 @@ def test_reliability_counts_measured_values_in_the_interval_by_signal() -> None:
     ]
     assert reliability(records) == [('db_bytes_per_txn', 2, 1), ('op_w_latency_ms', 1, 1)]
     assert [c.held for r in records if (c := compared(r))] == [True, False, True, True]
-
-
-def test_unbounded_interval_has_no_score() -> None:
-    """An inverse of -100% or less: every amount is possible."""
-    found = track_record([record(Predicted(IOPS, -100.0, 25.0), latency(-12.0, 1.0))])
-    assert found.compared == 1
-    assert found.interval_score is None

@@ -1008,12 +1008,6 @@ export interface TrackRecord {
   wrong: number;
   /** Measured values within the predicted interval. */
   held: number;
-  /** Mean width of the predicted intervals, in percentage points; null without comparisons. */
-  mean_width_percent: number | null;
-  /** Mean interval score of the predictions at 80%: width plus ten times the distance of measured values outside the interval. Lower is better. */
-  interval_score: number | null;
-  /** Interval score of a forecast without any change, for comparison. */
-  naive_interval_score: number | null;
 }
 
 /** Time series of an OSD or a device class; values are within 0.05%. */
