@@ -277,9 +277,13 @@ def group_case(group: GroupFacts, known: Circumstances) -> Union[Case, str]:
     own = {n for n, o in by_id.items() if o.deciding_who and is_own_entry(o.deciding_who)}
     overruled = {n for n, o in by_id.items() if o.overruled}
     foreign = {o.info.osd_id for o, _ in up if o.info.objectstore not in {None, 'bluestore'}}
-    excluded = (overruled, own, foreign)
-    usable = [(o, options) for o, options in up if o.info.osd_id not in set().union(*excluded)]
-    remarks = tuple(text.format(name_osds(ids)) for text, ids in zip(_NOT_REACHED, excluded) if ids)
+    reached = by_id.keys() - overruled - own - foreign
+    usable = [(o, options) for o, options in up if o.info.osd_id in reached]
+    remarks = tuple(
+        text.format(name_osds(ids))
+        for text, ids in zip(_NOT_REACHED, (overruled, own, foreign))
+        if ids
+    )
     blocker = (
         _blocker([options for _, options in usable])
         if usable
