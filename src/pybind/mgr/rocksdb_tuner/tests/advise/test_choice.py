@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Mapping, Optional
 
 import pytest
@@ -10,15 +11,21 @@ import pytest
 from rocksdb_tuner.advise.candidates import weighing
 from rocksdb_tuner.advise.case import Case, Circumstances, group_case
 from rocksdb_tuner.advise.choice import default_target, fixed
-from rocksdb_tuner.advise.objections import Name, Objection
+from rocksdb_tuner.advise.objections import (
+    Name,
+    Objection,
+    standing_objections,
+    workload_objections,
+)
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, OsdFacts, Reason, Resource
 from rocksdb_tuner.lsm.model import Measured, TreeInputs, WorkingSet, working_set
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.workload.records import Workload, WorkloadClass
+from rocksdb_tuner.workload.classify import Writer
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
-from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .builders import PACIFIC, entry, facts, group, osd_info, release, workload
 from .test_policy import GIB, MIB
 
 RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
@@ -301,3 +308,68 @@ def test_sizes_alone_change_if_there_is_no_other_objection(more: str) -> None:
     assert more not in found.options
     tiny = case(osd(text=f'{PACIFIC},max_background_jobs=6', **TINY_WAL_DEVICE))
     assert fixed(tiny, tiny.objections) is None
+
+
+# -- objections to a string
+
+CEPHFS = WorkloadClass.CEPHFS_METADATA
+ALTERNATE = profile('alternate-2019').options
+
+
+def busy(share: float) -> Evidence:
+    return Evidence('kv_sync_busy', share, 'ratio', 30.0, 'busy')
+
+
+UNCOMPRESSED = {'write_buffer_size': str(64 * MIB), 'compression': 'kNoCompression'}
+
+
+@pytest.mark.parametrize(
+    ('effective', 'who', 'share', 'names'),
+    [
+        (UNCOMPRESSED, RBD, 0.25, [Name.LARGE_MEMTABLES]),
+        (UNCOMPRESSED, RBD, 0.24, []),
+        (UNCOMPRESSED, RBD, None, []),
+        ({**UNCOMPRESSED, 'write_buffer_size': str(64 * MIB - 1)}, RBD, 0.9, []),
+        (UNCOMPRESSED, RGW, 0.9, [Name.UNCOMPRESSED]),
+        (UNCOMPRESSED, CEPHFS, None, [Name.UNCOMPRESSED]),
+        ({**UNCOMPRESSED, 'compression': 'kLZ4Compression'}, RGW, 0.9, []),
+        # What an OSD would not start with is not known to be uncompressed.
+        ({}, RGW, 0.9, []),
+        ({}, RBD, 0.9, []),
+    ],
+)
+def test_large_memtables_hurt_busy_small_writes_and_no_compression_hurts_metadata(
+    effective: dict[str, str], who: WorkloadClass, share: Optional[float], names: list[Name]
+) -> None:
+    measured = None if share is None else busy(share)
+    found = workload_objections(effective, Writer(who, 0.9), measured)
+    assert [o.name for o in found] == names
+
+
+@pytest.mark.parametrize(
+    ('text', 'found'),
+    [
+        (PACIFIC, []),
+        (profile('variant-2022-d').options, []),
+        (f'{PACIFIC},ttl=60', []),
+        (f'{PACIFIC},compaction_readahead_size=0', [(Name.HARMFUL, 'compaction_readahead_size')]),
+        (f'{PACIFIC},disableWAL=true', [(Name.UNSAFE, 'disableWAL')]),
+        (
+            f'{PACIFIC},compaction_readahead_size=0,disableWAL=true',
+            [(Name.UNSAFE, 'disableWAL'), (Name.HARMFUL, 'compaction_readahead_size')],
+        ),
+        (f'{PACIFIC},block_based_table_factory={{block_cache=1M}}', []),
+        # Published as a whole: superseded, and none of what the checks warn of it.
+        (ALTERNATE, [(Name.SUPERSEDED, None)]),
+        (f'{ALTERNATE},disableWAL=true', [(Name.UNSAFE, 'disableWAL')]),
+    ],
+)
+def test_objections_to_a_custom_string_are_ordered_worst_first(
+    text: str, found: list[tuple[Name, Optional[str]]]
+) -> None:
+    reported = [(o.name, o.option) for o in standing_objections(text, release('16.2.15'))]
+    assert reported[: len(found)] == found
+    # In a string with an error the harm of its other values is reported after that.
+    others = list(islice(reported, len(found), None))
+    assert all(name is Name.HARMFUL for name, _ in others)
+    assert others == [] or text.startswith(f'{ALTERNATE},')
