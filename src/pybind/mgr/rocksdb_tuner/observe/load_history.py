@@ -13,7 +13,7 @@ from array import array
 from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 from typing import Generic, NamedTuple, Optional, TypeVar
 
 from ..mgr.records import PoolCounters
@@ -155,7 +155,7 @@ class WorkHistory:
     """The histories of all OSDs; one thread writes, any thread may read."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._spacing = 0
         #: Each interval must have a report at its end that is newer than at its start.
         self._least_s = 0.0
@@ -174,7 +174,7 @@ class WorkHistory:
         with self._lock:
             times_s = self._series.times_s
             if times_s and not 0 <= time_s - times_s[-1] <= MAX_GAP_S:
-                self._clear()
+                self.clear()
             if not self._series.due(time_s, self._spacing_s):
                 return
             self._series.keep_only(samples)
@@ -195,16 +195,13 @@ class WorkHistory:
 
     def clear(self) -> None:
         with self._lock:
-            self._clear()
+            self._spacing = 0
+            self._series.clear()
+            self._last = {}
 
     @property
     def _spacing_s(self) -> float:
         return max(SPACINGS_S[self._spacing], self._least_s)
-
-    def _clear(self) -> None:
-        self._spacing = 0
-        self._series.clear()
-        self._last = {}
 
     def _make_room(self) -> None:
         """Merge intervals, or drop the oldest of the longest ones."""

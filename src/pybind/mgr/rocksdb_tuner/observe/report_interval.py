@@ -65,10 +65,6 @@ class ReportInterval:
         return max(DEFAULT_S, self.measured_s or 0.0)
 
     @property
-    def usable(self) -> bool:
-        return self.interval_s <= USABLE_MOST_S
-
-    @property
     def unusual(self) -> bool:
         """Whether it is worth mentioning."""
         return self.interval_s >= 2 * DEFAULT_S
@@ -156,7 +152,7 @@ class ReportWatch:
             return Reports.NONE
         if self.interval.measured_s is None:
             return None
-        return Reports.OK if self.interval.usable else Reports.SLOW
+        return Reports.OK if self.interval.interval_s <= USABLE_MOST_S else Reports.SLOW
 
     def update(self, reader: ReportReader, cluster_map: ClusterMap, now_s: float) -> None:
         """Look for new reports; errors of the reader are passed on."""

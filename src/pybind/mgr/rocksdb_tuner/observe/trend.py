@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
 from statistics import fmean, median
-from threading import Lock
+from threading import RLock
 from typing import Annotated, NamedTuple, Optional
 
 from ..notes import Amount, AsTime, Count, Named, Unbounded
@@ -59,7 +59,7 @@ class Trends:
     """The trends of a cluster; one thread writes, any thread may read."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._osds: Series[int] = Series(len(TREND_SIGNALS))
         self._classes: Series[str] = Series(len(TREND_SIGNALS))
 
@@ -89,7 +89,7 @@ class Trends:
         with self._lock:
             if self._osds.times_s and time_s < self._osds.times_s[-1]:
                 # The clock went backwards.
-                self._clear()
+                self.clear()
             self._osds.append(time_s, rows, OSD_POINTS)
             self._classes.append(time_s, shown, CLASS_POINTS)
             self._osds.keep_only(device_classes)
@@ -112,11 +112,8 @@ class Trends:
 
     def clear(self) -> None:
         with self._lock:
-            self._clear()
-
-    def _clear(self) -> None:
-        self._osds.clear()
-        self._classes.clear()
+            self._osds.clear()
+            self._classes.clear()
 
 
 def _together(rows: Sequence[_Row]) -> _Row:
@@ -230,10 +227,7 @@ class GrowthHistory(NamedTuple):
     forecast: Optional[Forecast] = None
 
     @property
-    def points(self) -> Optional[GrowthPoints]:
-        """None before the first point."""
-        if not self.times_s:
-            return None
+    def points(self) -> GrowthPoints:
         return GrowthPoints(
             tuple(self.times_s), tuple(self.used_bytes), self.total_bytes, self.slow_used_bytes
         )

@@ -13,7 +13,7 @@ from .catalogue import OptionInfo, UnknownRocksDBVersionError, catalogue
 from .effective import Piece, ambiguous, as_read_by, effective, major, pieces
 from .problems import Hardware, Problem, combinations, problem
 from .syntax import OptionSet, OptionSyntaxError, parse
-from .values import Reading, ValueNotJudgedError, ValueType
+from .values import ValueNotJudgedError, ValueType
 
 __all__ = ['TEXT_MAX_BYTES', 'CheckResult', 'Problem', 'check', 'safe_to_apply']
 
@@ -244,14 +244,10 @@ def _surprises(piece: Piece, values: Mapping[str, str]) -> Iterator[Problem]:
     if facts.no_effect:
         if reading.text != facts.default:
             yield problem('no-effect', name, source=info.source, why=why)
-    elif name in values and not _same_value(reading, values[name], name):
+    elif values.get(name, reading.text) != reading.text and not (
+        name in _ZERO_IS_DEFAULT and reading.number in (0, float((1 << 64) - 2))
+    ):
         yield problem('clamped', name, written=piece.written, value=values[name])
-
-
-def _same_value(reading: Reading, in_effect: str, name: str) -> bool:
-    # 0 and the second-largest number request the default.
-    asks_for_default = reading.number in (0, float((1 << 64) - 2))
-    return reading.text == in_effect or (asks_for_default and name in _ZERO_IS_DEFAULT)
 
 
 def _dangers(piece: Piece) -> Iterator[Problem]:

@@ -95,18 +95,14 @@ def read_value(value: str, value_type: ValueType, choices: tuple[str, ...] = ())
     same: ``2MB``, ``2m`` and ``2097152`` all give ``2097152``.
     """
     if value_type is ValueType.ENUM:
-        return _read_enum(value, choices)
+        if value not in choices:
+            raise ValueRefusedError(f'{value!r} is not one of {", ".join(choices)}')
+        return Reading(value)
     if value_type in _COMPOUND_TYPES:
         raise ValueNotJudgedError(f'{value!r} cannot be validated without a RocksDB version')
     if value_type in INTEGER_TYPES:
         return _read_integer(value, value_type)
     return _READERS[value_type](value)
-
-
-def _read_enum(value: str, choices: tuple[str, ...]) -> Reading:
-    if value not in choices:
-        raise ValueRefusedError(f'{value!r} is not one of {", ".join(choices)}')
-    return Reading(value)
 
 
 def _read_bool(value: str) -> Reading:
