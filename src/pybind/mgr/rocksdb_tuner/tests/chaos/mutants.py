@@ -209,7 +209,6 @@ def _to(state: Any, osd: Any, step: OsdStep) -> Step:
 # -- gates
 
 
-_OTHER_RELEASE = 'OF_ANOTHER_RELEASE'
 _mutant('flags and health ignored', Rule.GATES)(never(gates._held_cluster))
 _mutant('placement groups ignored', Rule.GATES)(never(gates.placement_groups))
 _mutant('ok-to-stop skipped', Rule.OK_TO_STOP, 'REFUSES_OK_TO_STOP')(never(gates._ok_to_stop))

@@ -52,9 +52,6 @@ class Moment(str, Enum):
     ENDED = 'ended'
 
 
-#: Moments that most schedules pass within a sample, or never reach.
-RARE = tuple(m for m in Moment if m.value.startswith(('collapsing', 'recover', 'rolling back')))
-
 _FORWARD = {
     OsdStep.SETTING: Moment.SETTING,
     OsdStep.RESTART_DUE: Moment.RESTART_DUE,

@@ -16,6 +16,7 @@ from rocksdb_tuner.operations.gates import (
     NOT_ALLOWED,
     closed_gate,
     placement_groups,
+    upgrading,
 )
 from rocksdb_tuner.operations.rollout.rules import Observation
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -161,6 +162,10 @@ def test_manager_without_placement_group_data_waits() -> None:
     assert placement_groups(empty) == 'placement group states are not known yet'
     without_pools = replace(empty, cluster=replace(empty.cluster, pools=()))
     assert placement_groups(without_pools) is None
+    # Counted before all of them were reported.
+    counted = seen(pgs=PgSummary(33, 32, (('active+clean', 33),)))
+    assert placement_groups(counted) == 'placement groups are not all active+clean'
+    assert upgrading(seen(versions=None)) is None
 
 
 @pytest.mark.parametrize(
