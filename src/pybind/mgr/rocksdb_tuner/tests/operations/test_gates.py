@@ -160,8 +160,7 @@ def test_unsettled_placement_groups_are_named() -> None:
 def test_manager_without_placement_group_data_waits() -> None:
     empty = seen(pgs=PgSummary(0, 0, ()))
     assert placement_groups(empty) == 'placement group states are not known yet'
-    without_pools = replace(empty, cluster=replace(empty.cluster, pools=()))
-    assert placement_groups(without_pools) is None
+    assert placement_groups(replace(empty, cluster=replace(empty.cluster, pools=()))) is None
     # Counted before all of them were reported.
     counted = seen(pgs=PgSummary(33, 32, (('active+clean', 33),)))
     assert placement_groups(counted) == 'placement groups are not all active+clean'
