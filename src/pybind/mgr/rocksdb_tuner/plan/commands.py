@@ -92,7 +92,7 @@ def forward_actions(request: ChangeRequest) -> tuple[Action, ...]:
     actions: list[Action] = []
     for n in request.order if request.restart else ():
         actions += [SetEntry(own(n), target(request, n)), RestartOsd(n)]
-    actions += [_entry(who, value) for who, value in request.shared_entries]
+    actions += [entry_action(who, value) for who, value in request.shared_entries]
     final = request.final_by_who
     own_entries = (
         request.order if request.restart else (n for n in request.order if own(n) in final)
@@ -112,7 +112,11 @@ def undo_actions(request: ChangeRequest, before: Mapping[str, str]) -> tuple[Act
         *(own(osd_id) for osd_id in request.order),
     )
     return (
-        *(_entry(who, before.get(who)) for who in touched if before.get(who) != final.get(who)),
+        *(
+            entry_action(who, before.get(who))
+            for who in touched
+            if before.get(who) != final.get(who)
+        ),
         *(RestartOsd(osd_id) for osd_id in request.order if request.restart),
     )
 
@@ -183,7 +187,8 @@ def _watched_s(batch: PlannedBatch, reports: ReportInterval) -> tuple[float, flo
     return before_s + least_s, before_s + max(least_s, batch.soak.most_s)
 
 
-def _entry(who: str, value: Optional[str]) -> Action:
+def entry_action(who: str, value: Optional[str]) -> Action:
+    """The action that sets the entry of ``who`` to ``value``; None: removes it."""
     return RemoveEntry(who) if value is None else SetEntry(who, value)
 
 

@@ -165,7 +165,7 @@ def _rollout_of(state: RolloutState) -> Rollout:
             state.baseline_s,
             planned_batch(request, state.soak, 0).baseline_s,
             state.soaked_s,
-            state.controls,
+            request.controls,
         ),
         state.osds,
     )

@@ -168,7 +168,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             return
         time = self._rollouts.time
         if not self._last.ended:
-            time.keep_periodically()
+            time.keep(running=True)
         self._allowed = self._rollouts.allowed
         self._advance(now_s, time.now_s)
 

@@ -27,7 +27,7 @@ from .observer import Cluster, Observer, TargetCluster
 from .osd_step import must_not_wait
 from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState, others_changed
-from .rollback import entries_blocking_rollback, rolled_back
+from .rollback import entries_blocking_rollback, presumed_changed, rolled_back
 from .rules import Limits, Observation, Step, WhyUnstartable, suppressed_in_mode_off
 from .storage import PersistentClock, RolloutStorage, record_of
 
@@ -116,8 +116,9 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
 
     def _observe(self, state: RolloutState) -> Observation:
         self._recording.compare_clocks(self._now_s, self.time.now_s)
-        measured = self._recording.found
-        found = self._guard.value('judging', lambda: measured(state, self._now_s), NOT_SOAKING)
+        found = self._guard.value(
+            'judging', lambda: self._recording.found(state, self._now_s), NOT_SOAKING
+        )
         return self.observer.observe(state, self.machine, found, self.allowed, self.time.now_s)
 
     def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
@@ -181,11 +182,11 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     def broken(self) -> tuple[str, ...]:
         """Problems of the stored state, as sentences."""
         lost = self._state is None and bool(self._storage.rollout_ids)
-        return (*self._storage.problems(), *((_LOST,) if lost else ()))
+        return (*self._storage.quarantine.problems(), *((_LOST,) if lost else ()))
 
     @property
     def problems(self) -> tuple[str, ...]:
-        return self._storage.problems() + super().problems
+        return self._storage.quarantine.problems() + super().problems
 
     @property
     def acknowledged(self) -> bool:
@@ -274,7 +275,14 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         if current and name in {None, current.rollout_id, current.request.recommendation_id}:
             return current
         self._refuse_while_running()
-        return self._storage.found(name)
+        found = self._storage.archived(self._storage.rollout_ids[-1] if name is None else name)
+        if found is None:
+            known = ', '.join(record.rollout_id for record in self.history[-8:])
+            raise OperationRefused(
+                errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
+            )
+        # A state stored before the end does not show the final progress.
+        return found if found.ended else presumed_changed(found)
 
     def name_actor(self, rollout_id: str, actor: str) -> None:
         state = self._state

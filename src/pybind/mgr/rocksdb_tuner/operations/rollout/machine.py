@@ -20,7 +20,7 @@ from ...plan.entries import own
 from ...plan.records import overruled, target
 from .. import phases
 from ..gates import Away, absent, absent_of, why_away, without_samples
-from ..phases import OBSERVES_FIRST, OperationRefused, Outcome, Phase, clip
+from ..phases import OBSERVES_FIRST, OperationRefused, Outcome, Phase, clip, paused_text
 from .admission import identity_mismatch, left_behind, start_leaving
 from .collapse import collapse
 from .osd_step import drive, start_recovery, unsafe, why_restart_outstanding
@@ -269,9 +269,8 @@ def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
 
     The restore of a failed OSD is completed first: the pause holds everything after it.
     """
-    if state.direction is Direction.RECOVER:
-        return replace(state, paused_by=actor, updated_s=now_s)
-    return phases.paused(state, actor, now_s)
+    reason = state.paused_reason if state.direction is Direction.RECOVER else paused_text(actor)
+    return replace(state, paused_by=actor, paused_reason=reason, updated_s=now_s)
 
 
 def waits_for_operator(state: RolloutState) -> bool:

@@ -248,11 +248,9 @@ class ProcessWatch(NamedTuple):
 class Observer:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._waiting = Stopwatch()
-        self._down = Stopwatch()
-        self._absent = Stopwatch()
+        #: How long what each is named after has lasted.
+        self._lasting: dict[str, Stopwatch] = {}
         self._life = Liveness()
-        self._lifeless = Stopwatch()
         #: How often the orchestrator was asked to refresh the OSD that is down.
         self._refreshed = 0
         self._reported = ReportedSince()
@@ -260,7 +258,6 @@ class Observer:
         self._processes: Mapping[int, tuple[bool, bool, Optional[int], Optional[int]]] = {}
         self._osds: Optional[tuple[OsdInfo, ...]] = None
         self._moves = RecentChanges()
-        self._soaking = Stopwatch()
         self.requested = RequestedRestart()
 
     def observe(
@@ -273,18 +270,18 @@ class Observer:
         idle: ProcessWatch = ProcessWatch(),  # noqa: B008 - immutable
     ) -> Observation:
         """``steady_s`` is the persistent clock."""
-        waited_s = self._waiting.update(wait_key(state), steady_s)
+        waited_s = self._lasts('wait', wait_key(state), steady_s)
         reader = self._cluster.reader
         cluster = reader.cluster_map()
         away = absent_of(cluster, state.request.order)
-        absent_s = self._absent.update((state.rollout_id, away), steady_s)
+        absent_s = self._lasts('absence', (state.rollout_id, away), steady_s)
         needs = idle.needs or machine.needs(state, waited_s, frozenset(away))
         watched, flying = watched_batch(state), state.in_flight
         lost = watched is not None and lost_process(state, watched, cluster) is not None
         if lost or idle.lost(cluster):
             needs = replace(needs, upgrade=True)
         batch = idle.watched if watched is None or flying is not None else watched.number
-        soaking_s = self._soaking.update((state.rollout_id, batch), steady_s)
+        soaking_s = self._lasts('soak', (state.rollout_id, batch), steady_s)
         self._see_processes(cluster, steady_s)
         up = [n for n, (is_up, *_) in self._processes.items() if is_up]
         reported = self._reported.update(self._processes, reader, up, steady_s)
@@ -292,11 +289,11 @@ class Observer:
         osd_id = None if flying is None else flying.osd_id
         is_down = osd_id in cluster.down
         key = state.rollout_id, osd_id, is_down
-        since_s = self._down.update(key, steady_s)
+        since_s = self._lasts('down', key, steady_s)
         down_s = since_s if is_down else 0.0
         described = self._described(needs, down_s)
         alive = self._life.update(key, None if osd_id is None else described.get(osd_id))
-        lifeless_s = self._lifeless.update((*key, alive is True), steady_s)
+        lifeless_s = self._lasts('lifeless', (*key, alive is True), steady_s)
         asked, most_s = state.asked, machine.limits.restart_s
         settled = asked is not None and self.requested.is_settled(
             asked, described.get(asked.osd_id), steady_s, most_s
@@ -342,6 +339,9 @@ class Observer:
             lifeless_s=lifeless_s,
             alive=alive if is_down else None,
         )
+
+    def _lasts(self, what: str, key: object, steady_s: float) -> float:
+        return self._lasting.setdefault(what, Stopwatch()).update(key, steady_s)
 
     def _see_processes(self, cluster: ClusterMap, steady_s: float) -> None:
         # The map of a large cluster rarely changes between two steps.

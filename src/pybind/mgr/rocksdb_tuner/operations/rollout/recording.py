@@ -98,6 +98,8 @@ class Blocks:
 
 
 class Part(Enum):
+    """Named as the fields of `Evidence`."""
+
     BEFORE = 'before'
     AFTER = 'after'
 
@@ -125,16 +127,6 @@ def recorded_now(state: RolloutState, idle_reason: Optional[str] = None) -> Opti
     return Part.BEFORE if waits and pending else None
 
 
-def no_evidence(state: RolloutState, batch: PlannedBatch) -> Evidence:
-    return Evidence(
-        rollout_id=state.rollout_id,
-        batch=batch.number,
-        changed=batch.compared,
-        controls=batch.controls,
-        block_s=planned_block_s(batch.soak),
-    )
-
-
 class Recorder:
     """Collects the evidence on one batch; blocks cover undisturbed time only."""
 
@@ -152,16 +144,13 @@ class Recorder:
             self._judged = of, _judged(state, known)
         return self._judged[1] if known.after else None
 
-    def _kept(self, part: Part) -> tuple[Block, ...]:
-        return self.evidence.before if part is Part.BEFORE else self.evidence.after
-
     def measured_s(self, part: Part, enough_s: float) -> float:
         """How long it was measured.
 
         Blocks are longer where OSDs report, or are sampled, rarely: then ``enough_s`` still takes
         the least number of blocks for a verdict.
         """
-        blocks, block_s = self._kept(part), self.evidence.block_s
+        blocks, block_s = getattr(self.evidence, part.value), self.evidence.block_s
         most_s = max(block_s, enough_s / limits().least_blocks)
         return len(blocks) * min(max(spacing_s(blocks), block_s), most_s)
 
@@ -185,11 +174,8 @@ class Recorder:
         )
         if part is None or block is None:
             return False
-        kept = (*self._kept(part), block)[-limits().most_blocks :]
-        if part is Part.BEFORE:
-            self.evidence = replace(self.evidence, before=kept)
-        else:
-            self.evidence = replace(self.evidence, after=kept)
+        kept = (*getattr(self.evidence, part.value), block)[-limits().most_blocks :]
+        self.evidence = replace(self.evidence, **{part.value: kept})  # type: ignore[arg-type]
         return True
 
 
@@ -314,7 +300,13 @@ class Recording:
 
     def _recorder_of(self, state: RolloutState, batch: PlannedBatch) -> Recorder:
         known = self._recorders.get(batch.number)
-        wanted = no_evidence(state, batch)
+        wanted = Evidence(
+            rollout_id=state.rollout_id,
+            batch=batch.number,
+            changed=batch.compared,
+            controls=batch.controls,
+            block_s=planned_block_s(batch.soak),
+        )
         if known is None or not set(wanted.osds) <= set(known.evidence.osds):
             known = self._recorders[batch.number] = Recorder(wanted)
         # If an OSD was left behind, measurements of the others stay valid.

@@ -212,10 +212,6 @@ class RolloutState:
     def operation_id(self) -> str:
         return self.rollout_id
 
-    @property
-    def controls(self) -> tuple[int, ...]:
-        return self.request.controls
-
     @cached_property
     def by_id(self) -> Mapping[int, OsdProgress]:
         return {osd.osd_id: osd for osd in self.osds}

@@ -10,7 +10,7 @@ from typing import Callable, Optional
 from ...judge.records import Judgement
 from ...mgr.records import ConfigEntry, OrchestratedDaemon, OsdInfo, RunningOption
 from ...observe.report_interval import DEFAULT
-from ...plan.commands import Action, RemoveEntry, RestartOsd, SetEntry, entry_command
+from ...plan.commands import Action, RestartOsd, entry_action, entry_command
 from ...plan.entries import own
 from .. import phases
 from ..gates import NOT_ALLOWED, ClusterView, closed_gate
@@ -196,8 +196,3 @@ def restoring_command(state: RolloutState, osd_id: int) -> str:
     """The command that restores the recorded entry of an OSD."""
     who = own(osd_id)
     return entry_command(entry_action(who, state.before.entry(who)), state.request.option)
-
-
-def entry_action(who: str, value: Optional[str]) -> Action:
-    """The action that sets the entry of ``who`` to ``value``; None: removes it."""
-    return RemoveEntry(who) if value is None else SetEntry(who, value)

@@ -5,7 +5,6 @@ Stored data is never trusted: see `store.stored`.
 
 from __future__ import annotations
 
-import errno
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,9 +17,8 @@ from ...plan.batches import count
 from ...store.stored import Quarantine, Stored
 from ...units import UNKNOWN, format_time, natural
 from ..history import HistoryRecord
-from ..phases import OperationRefused, Outcome, Phase
+from ..phases import Outcome, Phase
 from .records import Direction, RolloutState, wrong_request
-from .rollback import presumed_changed
 
 log = logging.getLogger(__name__)
 
@@ -71,10 +69,6 @@ class RolloutStorage:
         self.current = Stored(store, CURRENT, RolloutState, contradictions)
         #: Every change, oldest first; see `load_history`.
         self.records: tuple[HistoryRecord, ...] = ()
-
-    def problems(self) -> tuple[str, ...]:
-        """One sentence for each quarantined text, until it is removed."""
-        return self.quarantine.problems()
 
     # -- evidence
 
@@ -140,17 +134,6 @@ class RolloutStorage:
             if state and name in {state.rollout_id, state.request.recommendation_id}:
                 return state
         return None
-
-    def found(self, name: Optional[str]) -> RolloutState:
-        """The rollout to roll back (None: the last one); raises OperationRefused."""
-        found = self.archived(self.rollout_ids[-1] if name is None else name)
-        if found is None:
-            known = ', '.join(r.rollout_id for r in self.records[-8:])
-            raise OperationRefused(
-                errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
-            )
-        # A state stored before the end does not show the final progress.
-        return found if found.ended else presumed_changed(found)
 
     def next_id(self) -> str:
         """A new id, higher than all stored ones."""
@@ -275,15 +258,11 @@ class PersistentClock:
         self._state = replace(self._state, ended=(operation_id, self.now_s))
         self._save('the end of an operation')
 
-    def keep(self) -> None:
-        """Store the time periodically while it matters."""
+    def keep(self, *, running: bool = False) -> None:
+        """Store the time periodically while it matters, as when an experiment is ``running``."""
         since_s = self.since_end_s
-        if self._state.restarts or (since_s is not None and since_s < _LONG_AGO_S):
-            self.keep_periodically()
-
-    def keep_periodically(self) -> None:
-        """Store the time periodically, for all users."""
-        if self.now_s - self._kept_s >= STORE_PERIOD_S:
+        matters = running or self._state.restarts or (since_s is not None and since_s < _LONG_AGO_S)
+        if matters and self.now_s - self._kept_s >= STORE_PERIOD_S:
             self._save('the elapsed time')
 
     def count_restart(self) -> None:
