@@ -3,7 +3,8 @@
 The model of the tree gives the usage of each resource relative to the running options. A candidate
 qualifies if it saves `Bars.min_gain` of any resource and uses no other resource more by
 `Bars.max_loss`, both with 80% probability. The best-tested of these is chosen, the default of later
-releases first, unless another one qualifies in its place.
+releases first, unless another one qualifies in its place, or the kv_sync thread limits the clients
+and another published one relieves it more: OSDs restart once in either case.
 """
 
 from __future__ import annotations
@@ -362,14 +363,33 @@ def weigh(
     """
     qualified = sorted(
         (w for w in weighed if w.feasible and w.qualifies(bars)),
-        key=lambda w: (w.options != better, _PREFERENCE.index(w.origin)),
+        key=lambda w: _PREFERENCE.index(w.origin),
     )
-    chosen = qualified[0] if qualified else None
+    chosen = next(
+        (w for w in qualified if w.options == better), _preferred(qualified, resource, bars)
+    )
     explained = (
         replace(w, short=_short(w, resource, bars, chosen), chosen=w is chosen) if w.feasible else w
         for w in weighed
     )
     return Weighing(resource, bars, tuple(explained))
+
+
+def _preferred(
+    qualified: Sequence[Weighed], resource: Optional[Resource], bars: Bars
+) -> Optional[Weighed]:
+    """The best-tested; if some relieve the kv_sync thread, of those that do so most."""
+    first = next(iter(qualified), None)
+    if resource is not Resource.KV_SYNC:
+        return first
+    relieving = [
+        (usage.ratio.value, w)
+        for w in qualified
+        for usage in w.gains(bars)
+        if usage.resource is resource and w.origin is not Origin.DERIVED
+    ]
+    most = min((value for value, _ in relieving), default=0) * (1 + choice_thresholds().alike)
+    return next((w for value, w in relieving if value <= most), first)
 
 
 def _short(
