@@ -10,6 +10,7 @@ they are found by their files.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -19,7 +20,7 @@ from typing import Any
 from . import boot, cephadm_image, client_procs, procs
 from .client import wait_until
 from .cluster import CLIENT_TERM_TIMEOUT_S, KINDS, Cluster, ClusterStatus, DaemonStatus
-from .errors import HarnessError
+from .errors import CommandError, HarnessError
 from .host import Completed, Host
 from .ports import BLOCK_PORTS
 from .releases import Release
@@ -230,11 +231,14 @@ class CephadmCluster(Cluster):
 
         def is_done() -> bool:
             nonlocal last
-            done = self.client.run('ceph', *words, stdin=stdin, check=False)
-            last = done.stdout or done.stderr.strip()
-            return done.returncode == 0
+            # One that a manager took that then ended has no answer
+            with contextlib.suppress(CommandError):
+                done = self.client.run('ceph', *words, stdin=stdin, check=False)
+                last = done.stdout or done.stderr.strip()
+                return done.returncode == 0
+            return False
 
-        wait_until(is_done, 120, f'ceph {" ".join(words)}', detail=lambda: last, poll_s=2)
+        wait_until(is_done, 300, f'ceph {" ".join(words)}', detail=lambda: last, poll_s=2)
         return last
 
     def _all_up(self) -> bool:

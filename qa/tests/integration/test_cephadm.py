@@ -78,7 +78,6 @@ def specification(cluster: CephadmCluster, *, mounted: bool) -> str:
     """The recipe with a placement on this cluster's only host; or without the mounts."""
     text = (CHECKOUT / 'packaging/cephadm/mgr-mount.yaml').read_text()
     arguments = re.findall(r'^  - (--volume=\S+)$', text, re.MULTILINE)
-    assert len(arguments) > 2
     return json.dumps(cluster.manager_service(arguments if mounted else []))
 
 
@@ -215,13 +214,16 @@ def test_mounted_as_the_manual_says_it_answers(
     subprocess.run(
         install.replace('DESTDIR=', f'DESTDIR={cluster.dir}'), shell=True, cwd=CHECKOUT, check=True
     )
-    mounted = specification(cluster, mounted=True)
     for command in (
         'ceph orch apply -i mgr-mount.yaml --dry-run',
         'ceph orch apply -i mgr-mount.yaml',
     ):
         assert command in commands
-        orch(cluster, *command.replace('mgr-mount.yaml', '-').split()[2:], stdin=mounted)
+        orch(
+            cluster,
+            *command.replace('mgr-mount.yaml', '-').split()[2:],
+            stdin=specification(cluster, mounted=True),
+        )
     assert commands[3:] == ['ceph mgr module enable rocksdb_tuner']
     enable_module(cluster, tuner, BY_MOUNTING, begin_s)
 
