@@ -409,7 +409,11 @@ def _short(
         unsure = ', and more cannot be ruled out' if worst.ratio.value <= 1 + bars.max_loss else ''
         return f'{worst.change}; a loss of {bars.max_loss:.0%} is allowed{unsure}.'
     assert chosen is not None
-    return f'It qualifies, but is not clearly better than {chosen.name}, which is better tested.'
+    order = _PREFERENCE.index(weighed.origin) - _PREFERENCE.index(chosen.origin)
+    if order < 0:
+        return f'It qualifies and is better tested, but {chosen.name} saves more.'
+    tested = ', which is better tested' if order else ''
+    return f'It qualifies, but is not clearly better than {chosen.name}{tested}.'
 
 
 @dataclass(frozen=True)

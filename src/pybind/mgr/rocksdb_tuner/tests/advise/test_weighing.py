@@ -99,6 +99,9 @@ def test_published_candidate_that_relieves_the_kv_sync_thread_more_is_chosen() -
     published = candidate('published', surely(0.83), surely(0.9))
     derived = candidate('derived', surely(0.7), origin=Origin.DERIVED)
     assert chosen(successor, published, derived) == 'published'
+    assert reported(successor, published) == (
+        'It qualifies and is better tested, but published saves more.'
+    )
     elsewhere = weigh((RUNNING, successor, published, derived), Resource.CORES, BARS)
     assert elsewhere.chosen is not None
     assert elsewhere.chosen.name == 'successor'
