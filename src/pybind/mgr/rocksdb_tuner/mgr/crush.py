@@ -79,10 +79,12 @@ def failure_domains(
         for item in bucket.items if '~' not in bucket.name else ():
             parents.setdefault(item, []).append(bucket)
     draws: dict[int, list[tuple[int, Draw]]] = {}
-    for rule_id in {*rule_ids} & crush.rules.keys():
-        for draw in crush.rules[rule_id]:
+    # Many erasure-coded pools have a rule of their own that draws as the others do.
+    rules = {crush.rules[rule_id] for rule_id in {*rule_ids} & crush.rules.keys()}
+    for number, rule in enumerate(rules):
+        for draw in rule:
             for osd_id in _below(draw.root_id, buckets):
-                draws.setdefault(osd_id, []).append((rule_id, draw))
+                draws.setdefault(osd_id, []).append((number, draw))
 
     return {
         osd_id: _drawn(osd_id, draws[osd_id], parents, buckets)
