@@ -69,7 +69,7 @@ def _memtable_insert(perf_dump: str) -> Optional[Timed]:
     try:
         time = json.loads(perf_dump)['rocksdb']['rocksdb_write_memtable_time']
         total_s, writes = float(time['sum']), int(time['avgcount'])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return None
     return (total_s, writes) if writes > 0 else None
 
