@@ -218,9 +218,9 @@ def _orchestrator(environment: Environment) -> Iterable[_Case]:
     yield (
         True,
         False,
-        f'no orchestrator can restart OSDs: {environment.orchestrator_reason}',
+        f'no orchestrator can restart all OSDs: {environment.orchestrator_reason}',
         (
-            'restart each OSD of a rollout when asked; auto-apply requires an orchestrator '
+            'restart an OSD of a rollout when asked; auto-apply requires an orchestrator '
             '("ceph orch set backend NAME") and services that it manages'
         ),
     )

@@ -393,7 +393,10 @@ def plan(answer: Plan) -> str:
         format_duration, (answer.expected_duration_s, answer.expected_duration_most_s)
     )
     orchestrated = any(command.startswith('ceph orch ') for command in r.commands)
-    by_you = 'yours, with the command that "operation status" names; "doctor" shows why'
+    by_you = (
+        'yours where no orchestrator makes them, with the command that "operation status" names; '
+        '"doctor" shows why'
+    )
     each = None
     if later is not None and len(batches) > 1 and batches[0].watched:
         each = f'each soaks for {times_of(later)}; if inconclusive: {later.inconclusive.value}'
