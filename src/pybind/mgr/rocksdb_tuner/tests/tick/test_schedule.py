@@ -92,6 +92,20 @@ def test_requests_are_evaluated_at_the_next_tick(world: World) -> None:
     assert world.tuner.snapshot.taken_s == world.cluster.now_s
 
 
+def test_advice_that_failed_is_given_at_the_next_tick(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError
+
+    with monkeypatch.context() as failing:
+        failing.setattr(world.tuner.evaluation, '_conclude', broken)
+        world.submit(lambda: None)
+    assert world.tuner.snapshot.taken_s == world.cluster.now_s
+    world.run(2.0)
+    assert world.tuner.snapshot.taken_s == world.cluster.now_s
+
+
 def test_snapshot_and_its_inputs_are_of_the_same_moment_between_evaluations(world: World) -> None:
     """So `report` and `offline` reach the conclusions that are shown."""
     before = world.tuner.published
