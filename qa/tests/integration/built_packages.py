@@ -21,7 +21,6 @@ NAMES = ('ceph-mgr-rocksdb-tuner', 'ceph-mgr-dashboard-rocksdb-tuner')
 OLDER = '0.9.0'
 #: Only the older version has it.
 LEFTOVER = 'only_in_the_older_version.py'
-_BUNDLE = Path('contrib/dashboard-dropin/tab/released/_rocksdb_tuner_tab.js')
 _MODULE = Path('src/pybind/mgr/rocksdb_tuner')
 
 
