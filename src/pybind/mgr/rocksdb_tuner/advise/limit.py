@@ -63,7 +63,7 @@ def common_storage(osds: Iterable[OsdFacts]) -> Optional[Storage]:
 _NOT_CLIENTS = frozenset({WorkloadClass.RECOVERY, WorkloadClass.UNKNOWN})
 _SURE = 0.95
 FLUSH = 'flushing the data device'
-DISK_FLUSH = 'flushing hard disks'
+DISK_FLUSH = 'waiting for hard disks'
 #: With DB devices on flash.
 DATA_FLUSH = 'flushing the hard disks of the data'
 SYNC = 'syncing the WAL'

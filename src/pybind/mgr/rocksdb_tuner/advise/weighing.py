@@ -385,8 +385,9 @@ def _preferred(
     relieving = [
         (usage.ratio.value, w)
         for w in qualified
-        for usage in w.gains(bars)
-        if usage.resource is resource and w.origin is not Origin.DERIVED
+        for usage in w.usages
+        if usage.resource is resource and usage.ratio.value <= 1 - bars.min_gain
+        if resource not in bars.no_gain and w.origin is not Origin.DERIVED
     ]
     most = min((value for value, _ in relieving), default=0) * (1 + choice_thresholds().alike)
     return next((w for value, w in relieving if value <= most), first)

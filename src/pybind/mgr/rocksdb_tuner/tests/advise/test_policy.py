@@ -69,7 +69,11 @@ RUNNING: Mapping[str, Optional[str]] = {
     'not-judged': '+block_based_table_factory={block_cache=1M}',
     'annex lz4': '++compression=kLZ4Compression',
     'universal': '+compaction_style=kCompactionStyleUniversal',
+    'd-lz4': profile('variant-2022-d-lz4').options,
+    'pacific j=6': f'{profile("bluestore-default-pacific").options},max_background_jobs=6',
 }
+#: Only in `asked`.
+RARE = frozenset({'universal', 'd-lz4', 'pacific j=6'})
 
 
 def mixed(writer: WorkloadClass, busy: float = 0.72) -> Workload:
@@ -297,7 +301,7 @@ class Row:
 
 def rows() -> Iterator[Row]:
     for release in RELEASES:
-        for running in (name for name in RUNNING if name != 'universal'):
+        for running in (name for name in RUNNING if name not in RARE):
             for work in ('idle', 'rbd busy 72%', 'rgw') if 'annex' in running else ENOUGH_CORES:
                 yield Row(release, running, work, 'flash')
     for release, running in product(('pacific', 'reef'), WITH_CORES):
@@ -325,6 +329,8 @@ def asked() -> Iterator[Row]:
         yield Row(release, 'default', 'reads', 'onodes missed')
         yield Row(release, 'default', 'rbd busy 72%', 'seastore')
         yield from (Row(release, 'universal', work, 'flash') for work in ('idle', 'rbd busy 72%'))
+        for running, work in product(('d-lz4', 'pacific j=6'), ('idle', 'rbd busy 72%', 'rgw')):
+            yield Row(release, running, work, 'flash')
 
 
 ROWS = (*rows(), *parts_of_rounds(), *asked())

@@ -147,6 +147,13 @@ def test_risk_follows_from_the_model_and_the_origin_of_the_set(
     assert len(reported) == (change is not None)
 
 
+def test_published_result_of_the_same_change_is_a_reason() -> None:
+    found = proposal.changed(case(osd(), does=workload(RBD)), (), Target(D.options, D, ()))
+    assert isinstance(found, Recommendation)
+    said = [reason.statement for reason in found.reasons]
+    assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in said
+
+
 @pytest.mark.parametrize(
     ('changes', 'reported'),
     [
