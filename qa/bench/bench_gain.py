@@ -115,7 +115,7 @@ def main() -> int:
     parser.add_argument('--dir', type=Path, required=True, help='of the cluster')
     parser.add_argument('--out', type=Path, default=RESULTS)
     parser.add_argument('--seconds', type=float, default=40)
-    parser.add_argument('--rounds', type=int, default=6)
+    parser.add_argument('--rounds', type=int, default=6, choices=range(1, len(STUDENT_T) + 1))
     parser.add_argument('--share', type=float, default=0.15, help='of a core, for kv_sync')
     parser.add_argument('--release', default='pacific', help='pacific, reef or tentacle')
     parser.add_argument('--before', help='option string, instead of the default')

@@ -60,7 +60,6 @@ RELEASES = {
     'tentacle': ('tentacle', 'tentacle'),
 }
 GOAL_PERCENT = 3.0
-MIN_GAIN = choice_thresholds().min_gain
 MAX_LOSS = 1 + choice_thresholds().max_loss
 #: Two-sided 95%, for four repetitions.
 STUDENT_T = 3.182
@@ -191,14 +190,7 @@ def _cell(workload: str, release: str, form: str, measured: Measured) -> dict[st
         round(max(0.0, 100 * (end - 1)), 2) for end in (behind[0], behind[1], high)
     )
     gain = measured.ratio(found.chosen, found.running, figure)
-    to_gain = 1 - measured.ratio(best, found.running, figure)[1]
-    if high_percent <= GOAL_PERCENT:
-        result = 'met'
-    elif found.chosen == found.running and to_gain < MIN_GAIN:
-        # OSDs are not restarted for so little.
-        result = 'kept'
-    else:
-        result = 'missed' if low_percent > GOAL_PERCENT else 'open'
+    met, missed = high_percent <= GOAL_PERCENT, low_percent > GOAL_PERCENT
     return {
         'workload': workload,
         'release': release,
@@ -209,9 +201,8 @@ def _cell(workload: str, release: str, form: str, measured: Measured) -> dict[st
         'regret_percent': percent,
         'low_percent': low_percent,
         'high_percent': high_percent,
-        'result': result,
+        'result': 'met' if met else 'missed' if missed else 'open',
         'change_percent': round(100 * (gain[1] - 1), 2),
-        'to_gain_percent': round(100 * to_gain, 2),
         'ruled_out': ruled_out,
     }
 
