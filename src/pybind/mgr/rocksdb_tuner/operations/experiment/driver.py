@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Callable, Optional
 
 from ...judge.records import SoakPlan
-from ...mgr.protocols import Announcements, Store
+from ...mgr.protocols import Announcements, CommandError, Store
 from ...mgr.records import ClusterMap
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
@@ -19,7 +19,7 @@ from ...plan.entries import as_mapping, starts_with
 from ...plan.experiment_design import ExperimentPlan
 from ...plan.records import ANNEX, OPTION
 from ...store.stored import Quarantine
-from ..driver import Guard, OperationDriver
+from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..phases import OperationRefused, Step
 from ..rollout import machine as leg_machine
 from ..rollout.admission import planned
@@ -91,6 +91,11 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         state = self._planned(experiment_id, plan, actor, now_s, adopt=adopt)
         # A restart requested by an earlier operation may still be outstanding.
         asked = self._rollouts.outstanding or self.outstanding
+        self._conclude_previous(experiment_id)
+        try:
+            self._measuring.begin(experiment_id)
+        except CommandError as error:
+            raise cannot_be_stored(error) from error
         return self._begin(replace(state, asked=asked))
 
     def _planned(

@@ -89,6 +89,15 @@ class Measuring:
         #: As last compared.
         self._compared = NOT_MEASURED
 
+    def begin(self, experiment_id: str) -> None:
+        """Replace those of another experiment, also of a lost one with this id.
+
+        Raises CommandError.
+        """
+        fresh = Measurements(experiment_id)
+        self._stored.save(fresh)
+        self._known, self._blocks, self._compared = fresh, Blocks(), NOT_MEASURED
+
     def known(self, state: ExperimentState) -> Measurements:
         """Nothing if they cannot be read, or are of another experiment."""
         if self._known.experiment_id != state.experiment_id:

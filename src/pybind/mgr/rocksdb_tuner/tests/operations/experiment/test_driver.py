@@ -9,6 +9,7 @@ import pytest
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
 from rocksdb_tuner.operations.experiment.announce import why_failed, why_waiting
+from rocksdb_tuner.operations.experiment.measuring import BLOCKS, CURRENT
 from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.phases import OperationRefused, Outcome
 from rocksdb_tuner.operations.rollout.records import (
@@ -17,13 +18,14 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
 )
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
-from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
+from rocksdb_tuner.tests.operations.rollout.conftest import refused, set_profile
 
 from .conftest import (
     STRINGS,
     ExperimentRun,
     changing,
     dropping,
+    measuring,
     plan,
 )
 
@@ -48,9 +50,32 @@ def test_osd_with_a_pending_restart_is_refused(run: ExperimentRun) -> None:
 def test_nothing_starts_while_measurements_of_another_cannot_be_removed(
     run: ExperimentRun,
 ) -> None:
-    run.store.error = CommandError(5, 'no space')
-    with pytest.raises(OperationRefused, match='cannot store the request: no space'):
+    def refuse(key: str) -> None:
+        if key == BLOCKS:
+            raise CommandError(5, 'no space')
+
+    run.store.on_set = refuse
+    with refused(5, 'cannot store the request: no space'):
         run.begin()
+    assert run.experiment.state is None
+    assert CURRENT not in run.store.values
+
+
+def test_measurements_of_a_lost_experiment_decide_nothing(run: ExperimentRun) -> None:
+    """Its state is unreadable, so the next one gets the same number."""
+    run.begun(lambda state: measuring(state) and state.blocks == 2, min_effect=0.0001)
+    run.store.values[CURRENT] = 'damaged'
+    run.fail_over()
+    for n in run.cluster.osds:
+        run.cluster.operator_removes(f'osd.{n}')
+        run.cluster.restart_by_hand(n)
+    run.ticks(60)
+    run.begin()
+    for _ in range(2):
+        run.ticks(12)
+        assert (run.now.stage, run.now.blocks) == (Stage.BASELINE, 0)
+        # Nor does a manager that takes over know them.
+        run.fail_over()
 
 
 def test_actor_is_stored_once_known(run: ExperimentRun) -> None:
