@@ -174,6 +174,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         time = self._rollouts.time
         if not self._last.ended:
             time.keep(running=True)
+            self._rollouts.handed_over()
         self._allowed = self._rollouts.allowed
         self._advance(now_s, time.now_s)
 

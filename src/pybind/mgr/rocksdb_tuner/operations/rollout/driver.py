@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Optional
 
@@ -75,6 +76,16 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
     def outstanding(self) -> Optional[AskedRestart]:
         """The last restart that was requested, while it may still happen."""
         return None if self._state is None else self._state.asked
+
+    def handed_over(self) -> None:
+        """An operation of another kind keeps `outstanding` from now on.
+
+        An ended rollout would keep it for ever, and hide a later one.
+        """
+        state = self._state
+        if state is not None and state.ended and state.asked is not None:
+            with suppress(CommandError):  # The next tick tries again.
+                self._save(replace(state, asked=None))
 
     def set_limits(self, limits: Limits) -> None:
         self.machine = replace(self.machine, limits=limits)

@@ -23,6 +23,7 @@ from rocksdb_tuner.tests.operations.rollout.conftest import refused, set_profile
 from .conftest import (
     STRINGS,
     ExperimentRun,
+    at_step,
     changing,
     dropping,
     measuring,
@@ -171,6 +172,48 @@ def test_experiment_tracks_a_restart_requested_by_a_rollout(run: ExperimentRun) 
         run.cluster.osds[n].shown.clear()
         run.cluster.osds[n].reported.clear()
     assert run.begin().asked == asked
+
+
+@pytest.mark.parametrize('faults', [False, True])
+def test_request_of_an_ended_rollout_does_not_hide_that_of_a_later_experiment(
+    run: ExperimentRun, faults: bool
+) -> None:
+    """Also if the store refuses at first, and managers change: two OSDs were down at once."""
+    cluster = run.cluster
+    cluster.orchestrator_delay_s = 200.0
+    run.start(set_profile(cluster))
+    run.until(lambda state: state.osds[0].step is OsdStep.RESTARTING)
+    cluster.restart_by_hand(0)
+    run.until(lambda state: state.osds[0].step is OsdStep.SETTLING)
+    run.driver.abort('client.a', cluster.now_s)
+    old = run.run_to_end().asked
+    cluster.operator_removes('osd.0')
+    cluster.advance(400)
+    cluster.restart_by_hand(0)
+    run.ticks(60)
+    assert run.begin().asked == old == AskedRestart(0)
+    if faults:
+        run.store.error = CommandError(5, 'read-only')
+        run.tick()
+        run.store.error = None
+    run.come_to(lambda state: at_step(state, OsdStep.RESTARTING))
+    asked = run.now.asked
+    if faults:
+        run.fail_over()
+        run.ticks(10)
+    for _ in range(2):
+        run.abort_it()
+    run.tick()
+    run.abort_it()
+    assert asked is not None
+    assert cluster.osds[asked.osd_id].requested_at_s is not None
+    for who in cluster.entries_of():
+        cluster.operator_removes(who)
+    others = tuple(n for n in cluster.osds if n != asked.osd_id)
+    request = set_profile(cluster, order=(*others, asked.osd_id), controls=())
+    elsewhere = run.experiment.outstanding
+    assert run.driver.start(request, cluster.now_s, elsewhere=elsewhere).asked == asked
+    run.to_a_wait(f'the orchestrator may still restart osd.{asked.osd_id}')
 
 
 def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
