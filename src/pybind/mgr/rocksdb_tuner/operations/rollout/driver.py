@@ -30,7 +30,7 @@ from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState, others_changed
 from .rollback import entries_blocking_rollback, presumed_changed, rolled_back
 from .rules import Limits, Observation, Step, WhyUnstartable, suppressed_in_mode_off
-from .storage import PersistentClock, RolloutStorage, record_of
+from .storage import PersistentClock, RolloutStorage, number_of, record_of
 
 log = logging.getLogger(__name__)
 
@@ -166,8 +166,8 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self.time.load()
         self._storage.load_history(self._state)
         ended = [r.rollout_id for r in self.history if r.outcome is not Outcome.WAITING]
-        if self.time.ended_id is None and ended:
-            # Its time is lost: count from now.
+        if ended and number_of(ended[-1]) > number_of(self.time.ended_id or ''):
+            # Its time is lost, or never was stored: count from now.
             self.time.ended_now(ended[-1])
 
     def _store(self, state: RolloutState) -> None:

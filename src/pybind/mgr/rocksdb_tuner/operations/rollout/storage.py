@@ -6,6 +6,7 @@ Stored data is never trusted: see `store.stored`.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Optional
@@ -256,6 +257,8 @@ class PersistentClock:
 
     def ended_now(self, operation_id: str) -> None:
         self._state = replace(self._state, ended=(operation_id, self.now_s))
+        # If this is refused, `keep` tries again in the next tick.
+        self._kept_s = -math.inf
         self._save('the end of an operation')
 
     def keep(self, *, running: bool = False) -> None:

@@ -456,6 +456,35 @@ def test_end_of_any_operation_counts(run: Run) -> None:
     assert (run.driver.time.ended_id, run.driver.time.since_end_s) == ('c2', 0.0)
 
 
+@pytest.mark.parametrize('ticks', [0, 2])
+def test_end_counts_although_the_clock_could_not_be_stored_then(run: Run, ticks: int) -> None:
+    """The next tick stores it; without one, the next manager counts from its own start."""
+    run.start()
+    run.run_to_end()
+    run.cluster.now_s += DAY_S
+    run.tick()
+
+    def refuse(key: str) -> None:
+        if key == CLOCK and run.driver.time.ended_id == 'r2':
+            raise refusing()
+
+    run.store.on_set = refuse
+    run.start(set_profile(run.cluster, OLD))
+    run.run_to_end()
+    run.store.on_set = lambda _: None
+    run.ticks(ticks)
+    run.fail_over()
+    # Without its time it counts from now, once.
+    time = run.driver.time
+    assert time.ended_id == 'r2'
+    assert time.since_end_s == pytest.approx(0.0 if ticks == 0 else 2.0, abs=0.1)
+    run.tick()
+    run.cluster.now_s += 600.0
+    run.tick()
+    run.fail_over()
+    assert (run.driver.time.since_end_s or 0.0) >= 600.0
+
+
 def test_limit_applies_across_rollouts_and_managers_and_not_to_rollbacks(run: Run) -> None:
     run.restarts_per_day = 4
     run.start()
