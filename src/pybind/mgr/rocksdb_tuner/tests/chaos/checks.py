@@ -5,11 +5,8 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from enum import Enum
 from typing import Any, Callable, Generic, NamedTuple, NoReturn, Optional, TypeVar
-
-from rocksdb_tuner.operations.phases import OperationRefused
 
 Rule = TypeVar('Rule', bound=Enum)
 Schedule = TypeVar('Schedule')
@@ -47,8 +44,7 @@ def violation(
 ) -> Optional[Violation[Rule]]:
     """Execute a schedule; the rule that it breaks, if any."""
     try:
-        with suppress(OperationRefused):
-            execute()
+        execute()
     except Violation as violation:
         return violation
     except Exception as error:  # noqa: BLE001 - any exception is a finding

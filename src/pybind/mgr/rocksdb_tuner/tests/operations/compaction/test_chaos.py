@@ -6,12 +6,16 @@ one schedule alone.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections import Counter
+from unittest.mock import Mock
 
 import pytest
 
+from rocksdb_tuner.operations.compaction.driver import CampaignDriver
+from rocksdb_tuner.operations.phases import OperationRefused
 from rocksdb_tuner.tests.chaos.checks import hunted, unproven
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
@@ -52,6 +56,16 @@ def test_seed_gives_the_same_schedule_and_course() -> None:
         world = schedule_run.world
         found.append((world.cluster.compactions.requested, world.state))
     assert found[0] == found[1]
+
+
+def test_refusal_that_nobody_expects_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of the first campaign, which nothing is in the way of."""
+    refusal = OperationRefused(errno.EBUSY, 'a rollout is under way')
+    monkeypatch.setattr(CampaignDriver, 'start', Mock(side_effect=refusal))
+    broken = carried_out(schedule('refused:1'))[1]
+    assert broken is not None
+    assert broken.rule is Rule.NO_TRACEBACK
+    assert 'a rollout is under way' in str(broken)
 
 
 @pytest.mark.parametrize('mutant', MUTANTS, ids=lambda mutant: mutant.name)
