@@ -200,8 +200,8 @@ class FakeCluster:
         self._pg_report_s = 3.0
         # -- orchestrator and its faults
         self.orchestrator_reason: Optional[str] = None
-        #: Why it schedules restarts and does not carry them out.
-        self.orchestrator_left_alone: Optional[str] = None
+        #: OSDs of an unmanaged service: it schedules their restarts and does not carry them out.
+        self.unmanaged: set[int] = set()
         self.orchestrator_delay_s = 1.0
         #: The version of a running upgrade.
         self.upgrades_to: Optional[str] = None
@@ -250,7 +250,7 @@ class FakeCluster:
                 self._pg_log.append((self.now_s, clean))
 
     def _live(self, osd: FakeOsd) -> None:
-        held = self.orchestrator_paused or self.orchestrator_left_alone is not None
+        held = self.orchestrator_paused or osd.osd_id in self.unmanaged
         asked = osd.requested_at_s is not None and not held
         if asked and osd.requested_at_s is not None and self.now_s >= osd.requested_at_s:
             osd.requested_at_s, osd.stop_at_s = None, self.now_s
@@ -494,7 +494,8 @@ class FakeCluster:
     # -- Orchestrator
 
     def unavailable_reason(self, osd_id: Optional[int] = None) -> Optional[str]:
-        return self.orchestrator_reason or self.orchestrator_left_alone
+        unmanaged = osd_id in self.unmanaged if osd_id is not None else bool(self.unmanaged)
+        return self.orchestrator_reason or ('its service is unmanaged' if unmanaged else None)
 
     def describes_osds(self) -> bool:
         return self.orchestrator_reason is None
@@ -521,7 +522,7 @@ class FakeCluster:
             refreshed=f'{self.now_s:.1f}',
             executed=tuple(osd.executed),
             paused=self.orchestrator_paused,
-            scheduled=True if self.orchestrator_left_alone and osd.requested_at_s else None,
+            scheduled=True if osd_id in self.unmanaged and osd.requested_at_s else None,
         )
 
     # -- Audit

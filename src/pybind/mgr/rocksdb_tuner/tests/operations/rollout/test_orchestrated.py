@@ -108,6 +108,22 @@ def test_paused_orchestrator_is_awaited_until_resumed() -> None:
     assert max(down) == 1
 
 
+def test_only_an_osd_of_an_unmanaged_service_is_restarted_by_the_operator() -> None:
+    """cephadm would schedule its restart, and never carry it out."""
+    run, requests = late(delay_s=1.0)
+    run.cluster.unmanaged = {1}
+    run.start()
+    run.to_a_wait('restart osd.1 next: "systemctl restart ceph-osd@1"')
+    assert 'its service is unmanaged' in (run.state.paused_reason or '')
+    run.ticks(300)
+    assert requests.osds == [0]
+    assert run.cluster.runs(0) == NEW
+    run.cluster.restart_by_hand(1)
+    assert run.run_to_end().outcome is Outcome.DONE
+    assert requests.osds == [0, 2]
+    assert run.running == [NEW] * 3
+
+
 TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', executed=('t1',))
 ASKED = AskedRestart(1, TOLD.executed, 's1')
 
