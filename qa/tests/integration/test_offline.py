@@ -31,8 +31,7 @@ SLOW_S = '300'
 def folder(tuner: ModuleClient) -> Iterator[Path]:
     """The input of a support engineer: the output of Ceph's commands, under load."""
     with tempfile.TemporaryDirectory(prefix='tuner-files-') as name:
-        # Enough to be recognized; the rest of the machine's cores are for others
-        client = run_workload(tuner.cluster, 'rbd-randwrite', 600, '--rate-iops', '600')
+        client = run_workload(tuner.cluster, 'rbd-randwrite', 600)
         try:
             tuner.wait_for(
                 lambda: any((osd['write_iops'] or 0) > 50 for osd in tuner.osds()),
