@@ -2,7 +2,7 @@
 
 A new seed every time, printed; ``ROCKSDB_TUNER_CHAOS_SEED=<seed>`` repeats a run, and the
 ``<seed>:<number>`` that a failure names repeats that one schedule alone. How many there are is
-``ROCKSDB_TUNER_CHAOS_SCHEDULES``; ``make check`` runs 1,000.
+``ROCKSDB_TUNER_CHAOS_SCHEDULES``; ``make check`` runs 600.
 """
 
 from __future__ import annotations
