@@ -176,9 +176,23 @@ class Case:
         return tuple(objection(Name.MISFIT, p) for p in self.broken(text).values())
 
     @cached_property
+    def standing_now(self) -> tuple[Objection, ...]:
+        """Those to the running options. What won an experiment here is not superseded."""
+        found = self.standing(self.running)
+        workload = self._workload
+        won = any(
+            (arm.won, arm.who, arm.release) == (True, self.group.who, self.release.name)
+            and workload in {None, arm.workload}
+            and self.alike(arm.options, self.running)
+            and not self.standing(arm.options_from)
+            for arm in self.known.measured
+        )
+        return tuple(o for o in found if o.name is not Name.SUPERSEDED) if won else found
+
+    @cached_property
     def objections(self) -> tuple[Objection, ...]:
         """Objections to the running options, independent of any gain."""
-        standing = self.standing(self.running) if self.deciding_entries else ()
+        standing = self.standing_now if self.deciding_entries else ()
         return (*standing, *self.misfits(self.running))
 
     def under_workload(self, text: str) -> tuple[Objection, ...]:
@@ -226,11 +240,14 @@ class Case:
             for osd in self.osds
         )
 
+    @property
+    def _workload(self) -> Optional[str]:
+        return None if self.writer is None else self.writer.workload_class.value
+
     @cached_property
     def results(self) -> Sequence[MeasuredArm]:
         """Results of experiments that apply to these OSDs, the newest first."""
-        workload = None if self.writer is None else self.writer.workload_class.value
-        applies = (self.group.who, self.release.name, workload)
+        applies = (self.group.who, self.release.name, self._workload)
         found = [m for m in self.known.measured if (m.who, m.release, m.workload) == applies]
         return sorted(found, key=lambda arm: -arm.time_s)
 

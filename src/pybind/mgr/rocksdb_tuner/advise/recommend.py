@@ -65,7 +65,7 @@ def assess(
 
 def _of_entries(case: Case) -> Union[Recommendation, Decision, None]:
     """What to do about entries by themselves; None if they may stay."""
-    redundant, standing = redundant_entry(case), case.standing(case.running)
+    redundant, standing = redundant_entry(case), case.standing_now
     if redundant is not None:
         return recommended(case, default_target(case), (redundant,))
     if AGAINST_OWN_ENTRIES & {o.name for o in standing}:

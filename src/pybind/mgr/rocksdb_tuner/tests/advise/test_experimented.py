@@ -9,6 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.candidates import expected_usages, weighing
 from rocksdb_tuner.advise.case import Case, Circumstances
+from rocksdb_tuner.advise.facts import release_of_osd
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import MeasuredArm, Recommendation, Resource, Risk
 from rocksdb_tuner.plan.records import Purpose
@@ -16,6 +17,7 @@ from rocksdb_tuner.plan.records import Purpose
 from .builders import PACIFIC, group, workload
 from .experiment_builders import member
 from .test_choice import RBD, D, case
+from .test_policy import Row
 
 CUSTOM = f'{PACIFIC},max_background_jobs=3'
 WON = MeasuredArm(
@@ -120,6 +122,30 @@ def test_winner_is_recommended_with_its_interval_whatever_the_model_predicts() -
     assert advice.change.promised == 'kv_sync_ms_per_txn'
     assert advice.change.purpose is Purpose.GAIN
     assert [p.metric for p in advice.predictions].count('kv_sync thread time per write') == 0
+
+
+@pytest.mark.parametrize(
+    ('work', 'from_default', 'stays'),
+    [
+        ('rbd busy 72%', True, True),
+        ('idle', True, True),
+        # It won under another workload, or against a string that is superseded, too.
+        ('rgw', True, False),
+        ('rbd busy 72%', False, False),
+    ],
+)
+def test_superseded_winner_stays(work: str, from_default: bool, stays: bool) -> None:
+    """Otherwise its removal and the change back to it would be recommended in turn."""
+    row = Row('tentacle', 'd-lz4', work, 'flash')
+    members, osds = row.group(row.options)
+    release = release_of_osd(osds[0].info)
+    assert release is not None
+    before = release.default_options if from_default else PACIFIC
+    won = WON._replace(
+        options=row.options, options_from=before, who=members.who, release=release.name
+    )
+    found = assess(members, Circumstances(osds, measured=(won,)))
+    assert (found.recommendations == ()) is stays
 
 
 def test_running_winner_leaves_nothing_to_recommend() -> None:
