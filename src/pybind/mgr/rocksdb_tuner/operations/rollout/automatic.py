@@ -185,7 +185,7 @@ def _why_nothing(preconditions: Preconditions, policy: Policy) -> Optional[str]:
     if preconditions.impossible is not None:
         return preconditions.impossible
     if preconditions.no_orchestrator is not None:
-        return f'no orchestrator can restart OSDs: {preconditions.no_orchestrator}'
+        return f'no orchestrator can restart all OSDs: {preconditions.no_orchestrator}'
     if preconditions.experiment_under_way:
         return 'an experiment is under way'
     if preconditions.campaign_under_way:

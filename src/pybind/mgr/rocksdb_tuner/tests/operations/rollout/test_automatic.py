@@ -186,7 +186,7 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
         ),
         (
             Preconditions(no_orchestrator='no orchestrator configured', campaign_under_way=True),
-            'no orchestrator can restart OSDs: no orchestrator configured',
+            'no orchestrator can restart all OSDs: no orchestrator configured',
         ),
         (Preconditions(campaign_under_way=True), 'a compaction campaign is under way'),
         (Preconditions(experiment_under_way=True), 'an experiment is under way'),
