@@ -220,7 +220,7 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self._refuse_while_running()
         entries = self.cluster.entries_now()
         state = planned(
-            self._storage.next_id(),
+            f'r{self.next_number()}',
             request,
             cluster=self.cluster.reader.cluster_map(),
             entries=as_mapping(entries, request.option),
@@ -303,9 +303,10 @@ class Driver(OperationDriver[RolloutState, Observation, Action]):
         self._storage.keep(record_of(named))
 
     def next_number(self) -> str:
-        """A new number for a change that is not a rollout."""
+        """A new number for a change; not that of an end which the history does not have yet."""
         self.load()
-        return self._storage.next_id()[1:]
+        ended = number_of(self.time.ended_id or '')
+        return str(max(number_of(self._storage.next_id()), ended + 1))
 
     def add_record(self, record: HistoryRecord) -> None:
         """Record the end of an operation that was not a rollout; raises CommandError."""

@@ -79,6 +79,20 @@ def test_measurements_of_a_lost_experiment_decide_nothing(run: ExperimentRun) ->
         run.fail_over()
 
 
+def test_id_of_an_end_without_a_record_is_not_given_again(run: ExperimentRun) -> None:
+    def refuse(key: str) -> None:
+        if key.startswith('history/'):
+            raise CommandError(5, 'no space')
+
+    run.begin()
+    run.store.on_set = refuse
+    run.abort_it()
+    run.come_to(lambda state: state.ended)
+    run.tick()
+    assert run.driver.history == ()
+    assert run.driver.next_number() == '2'
+
+
 def test_actor_is_stored_once_known(run: ExperimentRun) -> None:
     run.experiment.name_actor('E1', 'client.a')
     run.begin()
