@@ -275,7 +275,8 @@ def _series(name: str, evidence: Evidence) -> _Series:
         for block in range(blocks):
             ours = [values[n][block] - own[n] for n in changed if block in values[n]]
             others = [values[n][block] - own[n] for n in controls if block in values[n]]
-            if 2 * len(ours) >= len(evidence.changed) and len(others) >= limits().least_controls:
+            enough_of_ours = ours and 2 * len(ours) >= len(evidence.changed)
+            if enough_of_ours and len(others) >= limits().least_controls:
                 found.append(median(ours) - median(others))
         return tuple(found)
 

@@ -137,10 +137,10 @@ class Recorder:
         self._judged: tuple[object, Optional[Judgement]] = (None, None)
 
     def judgement(self, state: RolloutState) -> Optional[Judgement]:
-        """None: no verdict yet. Found once for each block."""
+        """None: no verdict yet. Found once for each block; it stays if all OSDs are gone."""
         known = self.evidence
         of = known.after, known.changed, known.controls
-        if known.after and self._judged[0] != of:
+        if known.after and known.changed and self._judged[0] != of:
             self._judged = of, _judged(state, known)
         return self._judged[1] if known.after else None
 

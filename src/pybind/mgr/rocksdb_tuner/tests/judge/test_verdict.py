@@ -97,6 +97,12 @@ def test_change_of_all_osds_is_not_blamed_on_the_rollout() -> None:
     assert {of(judged, name).effect for name in EVENTS} == {Effect.UNCLEAR}
 
 
+def test_no_verdict_without_a_changed_osd() -> None:
+    """All of a batch may be gone when its rollback ends."""
+    found = judge(replace(evidence(wobble(20), wobble(20)), changed=()))
+    assert found.verdict is Verdict.NO_DATA
+
+
 def flushing(blocks: tuple[Block, ...], *flushed: Optional[float]) -> tuple[Block, ...]:
     """The same blocks, with what the canary flushed in each of them."""
     return tuple(
