@@ -184,12 +184,14 @@ def slow_events(signal: JudgedSignal, evidence: Evidence, rate: float) -> Signal
         return SignalVerdict(signal.name, Effect.UNCLEAR)
     share = after[0] / after[1]
     others = [found / of for found, of in (before, controls)]
-    more = max(chance_of_as_many(*after, *other) for other in (before, controls))
-    fewer = max(chance_of_as_many(*other, *after) for other in (before, controls))
     effect = Effect.SAME
-    if share - max(others) > signal.tolerance and more <= rate:
+    if share - max(others) > signal.tolerance and all(
+        chance_of_as_many(*after, *other) <= rate for other in (before, controls)
+    ):
         effect = Effect.WORSE
-    elif min(others) - share > signal.tolerance and fewer <= rate:
+    elif min(others) - share > signal.tolerance and all(
+        chance_of_as_many(*other, *after) <= rate for other in (before, controls)
+    ):
         effect = Effect.BETTER
     # Relative to the nearer of the two references; 0 between them.
     change = share - min(max(share, min(others)), max(others))
