@@ -179,13 +179,12 @@ class Case:
     def standing_now(self) -> tuple[Objection, ...]:
         """Those to the running options. What won an experiment here is not superseded."""
         found = self.standing(self.running)
-        workload = self._workload
         won = any(
-            (arm.won, arm.who, arm.release) == (True, self.group.who, self.release.name)
-            and workload in {None, arm.workload}
+            arm.won
+            and self._workload in {None, arm.workload}
             and self.alike(arm.options, self.running)
             and not self.standing(arm.options_from)
-            for arm in self.known.measured
+            for arm in self._measured_here
         )
         return tuple(o for o in found if o.name is not Name.SUPERSEDED) if won else found
 
@@ -244,11 +243,19 @@ class Case:
     def _workload(self) -> Optional[str]:
         return None if self.writer is None else self.writer.workload_class.value
 
+    @property
+    def _measured_here(self) -> Sequence[MeasuredArm]:
+        """Results of experiments on this group and release, under any workload."""
+        return [
+            arm
+            for arm in self.known.measured
+            if (arm.who, arm.release) == (self.group.who, self.release.name)
+        ]
+
     @cached_property
     def results(self) -> Sequence[MeasuredArm]:
         """Results of experiments that apply to these OSDs, the newest first."""
-        applies = (self.group.who, self.release.name, self._workload)
-        found = [m for m in self.known.measured if (m.who, m.release, m.workload) == applies]
+        found = (arm for arm in self._measured_here if arm.workload == self._workload)
         return sorted(found, key=lambda arm: -arm.time_s)
 
     def measured(self, options_from: str, options_to: str) -> Optional[MeasuredArm]:

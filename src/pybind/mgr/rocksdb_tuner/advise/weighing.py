@@ -380,14 +380,13 @@ def _preferred(
 ) -> Optional[Weighed]:
     """The best-tested; if some relieve the kv_sync thread, of those that do so most."""
     first = next(iter(qualified), None)
-    if resource is not Resource.KV_SYNC:
+    if resource is not Resource.KV_SYNC or resource in bars.no_gain:
         return first
     relieving = [
-        (usage.ratio.value, w)
+        (ratio.value, w)
         for w in qualified
-        for usage in w.usages
-        if usage.resource is resource and usage.ratio.value <= 1 - bars.min_gain
-        if resource not in bars.no_gain and w.origin is not Origin.DERIVED
+        if w.origin is not Origin.DERIVED
+        if (ratio := w.of(resource)) is not None and ratio.value <= 1 - bars.min_gain
     ]
     most = min((value for value, _ in relieving), default=0) * (1 + choice_thresholds().alike)
     return next((w for value, w in relieving if value <= most), first)
