@@ -27,6 +27,7 @@ sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa')]
 
 from harness import Cluster, ClusterSpec, run_workload  # noqa: E402 - after the path to it
 from harness.admin_socket import ask, osd_socket  # noqa: E402
+from harness.client import wait_until  # noqa: E402
 from harness.layout import DEFAULT_MEMORY  # noqa: E402
 from harness.thread_cpu import thread_cpu_s  # noqa: E402
 
@@ -62,8 +63,7 @@ def restarted(cluster: Cluster, options: Optional[str], share: float) -> Path:
     else:
         cluster.ceph('config', 'set', 'osd', OPTION, options)
     cluster.restart_osd(0)
-    while not cluster.pgs_are_clean():
-        time.sleep(1)
+    wait_until(cluster.pgs_are_clean, 120, 'the placement groups are clean')
     process = Path(f'/proc/{cluster.status().pid("osd.0")}')
     hold(process, share)
     return process
